@@ -41,7 +41,9 @@ from lineage.store.values import (
     StoredJob,
     StoredRun,
     StoredStep,
+    StoredTag,
     StoredUsage,
+    TagName,
 )
 
 __all__ = ["GraphStore"]
@@ -296,6 +298,24 @@ class GraphStore(Protocol):
 
         Raises:
             StoreError: the store could not be reached or written; nothing has changed then.
+        """
+
+    def change_tags(self, added: Collection[StoredTag] = (), removed: Collection[TagName] = ()) -> tuple[int, int]:
+        """Add tags of columns and remove others, in one transaction; return how many changed and how many are gone.
+
+        A tag that says what is stored already stays as it is. The columns need not be known.
+
+        Raises:
+            StoreError: the store could not be reached or written; nothing has changed then.
+        """
+
+    def tags(self, columns: Collection[str] | None = None) -> list[StoredTag]:
+        """Return the tags of these columns (by key; all tags, without keys), sorted."""
+
+    def tagged_columns(self) -> list[StoredColumn]:
+        """Return the columns with tags that `describe` set or that sources state, sorted by key.
+
+        The tags of `change_tags` are not among them; dropped columns are left out.
         """
 
     def fact_sources(self, beginning: str) -> list[tuple[str, str]]:

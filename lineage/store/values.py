@@ -46,7 +46,9 @@ __all__ = [
     "StoredJob",
     "StoredRun",
     "StoredStep",
+    "StoredTag",
     "StoredUsage",
+    "TagName",
 ]
 
 
@@ -390,6 +392,38 @@ class NodeAnnotation:
     key: str
     description: str | None = None
     tags: tuple[str, ...] | None = None
+
+
+class TagName(NamedTuple):
+    """What identifies a tag: the key of its column, its class, and what stated it."""
+
+    column: str
+    name: str
+    source: str
+
+
+@frozen(order=True)
+class StoredTag:
+    """The statement that a column holds values of a class (`name`), or, if `denied`, that it does not.
+
+    `source` is what states it (`manual`, `rules`, `csv`, …): each has one tag of a column and class. `stated_by` is the
+    person or the file, `why` the reason, `confidence` a number up to 1. A tag is no property of the column: it is kept
+    when the column is dropped, and may be stated before the column is known.
+    """
+
+    column: str
+    name: str
+    source: str
+    at: datetime
+    stated_by: str = ""
+    why: str = ""
+    confidence: float = 1.0
+    denied: bool = False
+
+    @property
+    def identity(self) -> TagName:
+        """What identifies it."""
+        return TagName(self.column, self.name, self.source)
 
 
 @frozen

@@ -29,6 +29,10 @@ QUERIES = {
     "tables": "{ tables { totalCount } }",
     "topTables": "{ topTables { totalCount } }",
     "unusedTables": '{ unusedTables(since: "2024-01-01") { totalCount } }',
+    "piiReport": "{ piiReport { totalCount } }",
+    "exposures": '{ exposures(column: "users.email") { totalCount } }',
+    "columnTags": "{ columnTags { name } }",
+    "unused": '{ unused(until: "2024-01-05") { totalCount } }',
     "subgraph": '{ subgraph(tables: ["users"]) { truncated } }',
     "tableSubgraph": '{ tableSubgraph(tables: ["users"]) { truncated } }',
     "service": "{ service { version } }",
@@ -48,6 +52,8 @@ QUERIES = {
 }
 MUTATIONS = {
     "describe": 'mutation { describe(of: "users", description: "who") { __typename } }',
+    "tag": 'mutation { tag(column: "users.email", name: "email") { name } }',
+    "untag": 'mutation { untag(column: "users.email", name: "email") { name } }',
     "assertEdge": 'mutation { assertEdge(source: "users.id", target: "contacts.n") { kind } }',
     "retireEdge": 'mutation { retireEdge(source: "users.id", target: "contacts.n", kind: CONTRIBUTES) { ended } }',
     "prune": 'mutation { prune(olderThan: "2000-01-01T00:00:00Z") { ended } }',

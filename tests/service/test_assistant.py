@@ -62,7 +62,8 @@ def test_the_tools_describe_themselves_and_only_read(path: Path) -> None:
 
     tools = asked(path, work)
     assert {tool.name for tool in tools} == {
-        "search", "columns", "what_depends_on", "where_from", "paths", "explain_edge", "what_would_sql_do",
+        "search", "columns", "what_depends_on", "where_from", "paths", "column_map", "explain_edge",
+        "what_would_sql_do",
     }  # fmt: skip
     for tool in tools:
         assert tool.annotations.read_only_hint
@@ -90,6 +91,20 @@ def test_questions_and_their_evidence(path: Path) -> None:
     assert (paths[0]["masked"], len(paths[0]["steps"])) == (True, 2)
     assert edge[0]["job"] == "staged.sql"
     assert edge[0]["evidence"][0]["line"] == 1
+
+
+def test_the_map_of_a_column_is_bounded_and_says_what_it_leaves_out(path: Path) -> None:
+    whole, part = answers(
+        path, ("column_map", {"name": "users.email"}), ("column_map", {"name": "staged.mail", "most": 3})
+    )
+    assert [(one["name"], one["exposure"], one["hops"]) for one in whole["downstream"]] == [
+        ("staged.mail", "unmasked", 1), ("contacts.address", "unmasked", 2), ("contacts.hashed", "masked", 2),
+        ("contacts.n", "masked", 2),
+    ]  # fmt: skip
+    assert (whole["reads"], whole["users"], whole["omitted"]) == (1, ["ana"], {})
+    assert [one["name"] for one in part["upstream"]] == ["users.email"]
+    assert [one["name"] for one in part["downstream"]] == ["contacts.address", "contacts.hashed"]
+    assert part["omitted"] == {"downstream masked": 1, "upstream": 1}
 
 
 def test_sql_is_read_and_not_run(path: Path) -> None:

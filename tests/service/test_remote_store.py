@@ -24,7 +24,7 @@ from lineage.store import GraphStore, open_store
 from lineage.store.errors import StoreAccessError, StoreUnreachableError, StoreWriteError
 from lineage.store.page_requests import DatasetFilter, DiagnosticFilter, JobFilter, Order, PageRequest
 from lineage.store.remote.wire import Effect, methods
-from lineage.store.values import BufferedText, Direction, FeedKey, JobSelection
+from lineage.store.values import BufferedText, Direction, FeedKey, JobSelection, StoredTag
 from lineage.traversal import impact, resolve
 from lineage_graphql.access.access_tokens import TokenFile
 from lineage_graphql.access.roles import Role
@@ -102,11 +102,15 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "fact_sources": (("dbt/",), {}),
         "diagnostics_of": ((["contacts.sql"],), {}),
         "usage": ((key("users"),), {"since": day(3).date()}),
+        "tags": (([key("users.email")],), {}),
+        "tagged_columns": ((), {}),
         "usages": (([key("users"), key("users.email")],), {}),
     }
     stated = Facts("dbt/shop:model.users@", day(9), description="Users.")
     own.apply(replace(batch(run="facts"), facts=(FactsRecord(key("users"), stated),)))
     own.apply(batch(table("shop.orders", "id", at=1), run="dotted"))
+    own.describe(key("users.id"), tags=["core"])
+    own.change_tags([StoredTag(key("users.email"), "email", "manual", day(3), "ana", "seen", 0.5)])
     own.buffer_texts([BufferedText("run:1~a", "run:1", "text", finished=False, buffered_at=day(1))])
     reading = {name for name, method in methods().items() if method.effect is Effect.READS}
     assert set(calls) == reading
@@ -128,6 +132,9 @@ def test_what_is_written_through_a_service_is_stored(own: GraphStore, served: Se
         with pytest.raises(StoreWriteError, match="whole batches"):
             remote.apply(replace(part, stages=frozenset()))
         assert remote.describe(key("letters"), description="sent")
+        tag = StoredTag(key("letters.to"), "email", "manual", day(7), "ana")
+        assert tuple(remote.change_tags([tag])) == (1, 0)
+        assert remote.tags() == own.tags() == [tag]
         assert remote.retire_edges(key("contacts.address"), key("letters.to"), EdgeKind.CONTRIBUTES, at=day(8)) == 1
         assert [one.key for one in impact(remote, resolve(remote, "users.email")).columns] == [
             one.key for one in impact(own, resolve(own, "users.email")).columns

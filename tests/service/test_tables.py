@@ -75,7 +75,7 @@ def test_top_and_unused_tables(service: Service) -> None:
         "usageLastDay": "2024-01-04",
         "nodes": [{"name": "contacts"}, {"name": "copied"}, {"name": "staged"}],
     }
-    assert service.data(unused, since="2024-01-05")["unusedTables"]["totalCount"] == 4
+    assert service.refusal(unused, since="2024-01-05")["code"] == "NOT_FOUND"
 
 
 def test_impact_of_several_and_of_a_tag(service: Service) -> None:

@@ -31,6 +31,8 @@ from lineage.traversal import (
     shortest_paths,
 )
 from lineage.traversal.suggest import nearest_tables
+from lineage_graphql.assistant.column_map import ColumnMap
+from lineage_graphql.assistant.column_map import column_map as map_of_column
 from lineage_graphql.assistant.replies import (
     ColumnAnswer,
     EdgeAnswer,
@@ -104,6 +106,14 @@ def make_server(store: GraphStore) -> MCPServer:
     def where_from(name: Name, max_hops: Hops = 20, limit: Limit = 25, as_of: AsOf = None) -> TraversalAnswer:
         """Where do this column's or table's values come from? Everything upstream, the nearest first."""
         return traverse(Direction.UPSTREAM, name, max_hops, limit, as_of)
+
+    @tool
+    def column_map(
+        name: Annotated[str, Field(description="A column as schema.table.column, or a key from search.")],
+        most: Annotated[int, Field(ge=3, le=100, description="Maximum number of other nodes.")] = 60,
+    ) -> ColumnMap:
+        """All about a column: classes of personal data, where its values are and how masked, readers, sources."""
+        return map_of_column(store, name, most)
 
     @tool
     def paths(

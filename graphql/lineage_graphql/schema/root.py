@@ -17,6 +17,7 @@ from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.limits.extension import WithinLimits
 from lineage_graphql.schema import diff, extraction, stewardship
+from lineage_graphql.schema.exposures import PersonalData
 from lineage_graphql.schema.fields import LONG, Long, argument
 from lineage_graphql.schema.lists.lists import Lists
 from lineage_graphql.schema.lists.lookups import Lookups
@@ -40,7 +41,7 @@ def _reader(info: LineageInfo) -> None:
 
 
 @strawberry.type(description="Queries. Each needs the role reader.")
-class Query(Lookups, Lists, TableUsages, Subgraphs):
+class Query(Lookups, Lists, TableUsages, Subgraphs, PersonalData):
     """The queries."""
 
     impact = strawberry.field(

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import strawberry
 
+from lineage.governance.tagging import column_to_tag
 from lineage.model.batch import (
     EdgeRecord,
     JobKind,
@@ -20,11 +21,12 @@ from lineage.model.batch import (
 from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import is_column_key
 from lineage.store.protocol import GraphStore
-from lineage.store.values import JobSelection
+from lineage.store.values import JobSelection, StoredTag, TagName
 from lineage.traversal import Target, resolve, resolve_column
 from lineage_graphql.access.roles import Caller, Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.schema.exposures import ColumnTag
 from lineage_graphql.schema.fields import argument, doc_field, in_utc
 from lineage_graphql.schema.objects.datasets import TableOrColumn, node_of
 from lineage_graphql.schema.objects.jobs import LineageEdge
@@ -84,6 +86,54 @@ class Mutation:
 
         target: Target = await info.context.ask(work)
         return await node_of(info, target.key)
+
+    @strawberry.mutation(
+        description="Tag a column with a class of personal data, or deny one. Its other tags stay. "
+        "Return all tags of the column; of a column that is not known, they are pending."
+    )
+    async def tag(
+        self,
+        info: LineageInfo,
+        column: Annotated[str, argument("Column, by key or name.")],
+        name: Annotated[str, argument("Class: email, phone, …")],
+        why: Annotated[str, argument("The reason.")] = "",
+        confidence: Annotated[float, argument("How sure it is: above 0, up to 1.")] = 1.0,
+        denied: Annotated[bool, argument("Say that it does not hold the class; `pii` denies all.")] = False,
+    ) -> list[ColumnTag]:
+        """Tag a column."""
+        caller = _steward(info)
+        _check(why, [name])
+        if not 0 < confidence <= 1:
+            raise RefusedError(ErrorCode.BAD_ARGUMENT, f"confidence is {confidence}; it must be above 0, up to 1")
+
+        def work(store: GraphStore) -> list[StoredTag]:
+            key, _ = column_to_tag(store, column)
+            at, by = datetime.now(UTC), caller.name or ""
+            store.change_tags([StoredTag(key, name.strip().lower(), "manual", at, by, why, confidence, denied)])
+            return store.tags([key])
+
+        return [ColumnTag.of(one) for one in await info.context.ask(work)]
+
+    @strawberry.mutation(description="Remove one tag, or a denial, of a column. Return its other tags.")
+    async def untag(
+        self,
+        info: LineageInfo,
+        column: Annotated[str, argument("Column, by key or name.")],
+        name: Annotated[str, argument("Class: email, phone, …")],
+        source: Annotated[str, argument("What says it: manual, csv, rules, ….")] = "manual",
+    ) -> list[ColumnTag]:
+        """Remove one tag of a column."""
+        _steward(info)
+
+        def work(store: GraphStore) -> tuple[int, list[StoredTag]]:
+            key, _ = column_to_tag(store, column)
+            _, removed = store.change_tags(removed=[TagName(key, name.strip().lower(), source)])
+            return removed, store.tags([key])
+
+        removed, left = await info.context.ask(work)
+        if not removed:
+            raise RefusedError(ErrorCode.NOT_FOUND, f"{column} has no tag {name} by {source}")
+        return [ColumnTag.of(one) for one in left]
 
     @strawberry.mutation(description="Assert an edge. It is stored as a job of the kind ASSERTION.")
     async def assert_edge(

@@ -11,6 +11,7 @@ import typer
 
 from lineage.cli.commands.ask import AsOfOption, NameArgument, RowsOption, note_broken_reads
 from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.governance.tag_names import with_tag_names
 from lineage.model.names import dataset_of, is_column_key
 from lineage.screen.facts import first_description, shown_facts, tags_of
 from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
@@ -155,7 +156,8 @@ def _descriptions(store: GraphStore, keys: list[str]) -> list[dict[str, Any]]:
     """Return these tables and columns as JSON values, in this order."""
     names = names_of(store, keys)
     datasets = {one.key: one for one in store.datasets({dataset_of(key) for key in keys})}
-    of_columns = {one.key: one for one in store.columns_by_key([key for key in keys if is_column_key(key)])}
+    columns = with_tag_names(store, store.columns_by_key([key for key in keys if is_column_key(key)]))
+    of_columns = {one.key: one for one in columns}
     found = []
     for key in keys:
         dataset, column = datasets[dataset_of(key)], of_columns.get(key)
@@ -178,7 +180,7 @@ def _descriptions(store: GraphStore, keys: list[str]) -> list[dict[str, Any]]:
 def _columns_of(store: GraphStore, target: Target, *, past: bool) -> list[StoredColumn]:
     """Return the columns of a dataset, or the target column alone; with dropped ones if `past`."""
     found = store.columns([target.dataset], dropped=past)
-    return [one for one in found if target.is_table or one.key == target.key]
+    return with_tag_names(store, (one for one in found if target.is_table or one.key == target.key))
 
 
 def _facts(store: GraphStore, dataset: StoredDataset) -> dict[str, Any]:

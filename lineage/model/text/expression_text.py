@@ -7,10 +7,12 @@ masked, and showing evidence must not require a parser. If the tokens are ambigu
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from functools import lru_cache
+from operator import attrgetter
 from typing import NamedTuple
 
-__all__ = ["expression_around"]
+__all__ = ["calls_around", "expression_around"]
 
 _WORD = re.compile(r"""'(?:[^']|'')*+'|"(?:[^"]|"")*+"|`[^`]*+`|--[^\n]*+|/\*.*?\*/|[\w$#@]+|\s++|.""", re.DOTALL)
 _LISTS = frozenset(("SELECT", "DISTINCT", "ALL", "BY", "SET", "VALUES", "RETURNING", "USING", "WINDOW"))
@@ -25,6 +27,10 @@ _ENDS = frozenset(
         *("USING", "SET", "VALUES", "RETURNING", "AS", "LATERAL", "CLUSTER", "DISTRIBUTE", "SORT", "PARTITION"),
     )
 )
+_NO_CALLS = frozenset(
+    (*_LISTS, *_CONDITIONS, *_QUERIES, *(_ENDS - {"LEFT", "RIGHT"}), "IN", "AND", "OR", "NOT", "OVER", "FILTER", "CASE")
+) | {"WHEN", "THEN", "ELSE", "EXISTS", "ANY", "ALL", "BETWEEN", "LIKE", "IS", "WITHIN"}
+"""Keywords before a parenthesis that is no call."""
 _MAX_LENGTH = 600
 """In a longer expression the column is hard to see."""
 
@@ -56,6 +62,43 @@ def expression_around(sql: str, start: int, end: int) -> tuple[int, int]:
     if around[0] > start or around[1] < end or around[1] - around[0] > _MAX_LENGTH:
         return start, end
     return around
+
+
+def calls_around(sql: str, start: int) -> list[str]:
+    """Return the names of the function calls that enclose an offset within its query block, innermost first.
+
+    They are in lower case and without underscores. What stands in quotes is no function that is known.
+
+    >>> sql = "SELECT upper(left(t.email, 2)) FROM (SELECT max(a) FROM u WHERE b IN (1))"
+    >>> calls_around(sql, sql.index("t.email")), calls_around(sql, sql.index("a)")), calls_around(sql, sql.index("1))"))
+    (['left', 'upper'], ['max'], [])
+    """
+    words = _words(sql)
+    depth, found = 0, []
+    for i in range(bisect_right(words, start, key=attrgetter("end")) - 1, -1, -1):
+        text = words[i].text
+        if text == ")":
+            depth += 1
+        elif text == "(" and depth:
+            depth -= 1
+        elif text == "(" and i and _is_name(words[i - 1].text):
+            found.append(_called(words, i - 1))
+        elif not depth and text in (";", "SELECT", "WHERE", "SET"):
+            break
+    return found
+
+
+def _is_name(text: str) -> bool:
+    return (text[0].isalpha() or text[0] == "_") and text not in _NO_CALLS
+
+
+def _called(words: tuple[_Word, ...], at: int) -> str:
+    """Return the dotted name that ends at a token."""
+    name = words[at].text
+    while at >= 2 and words[at - 1].text == "." and _is_name(words[at - 2].text):
+        at -= 2
+        name = f"{words[at].text}.{name}"
+    return name.lower().replace("_", "")
 
 
 @lru_cache(maxsize=32)

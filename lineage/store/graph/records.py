@@ -20,6 +20,7 @@ from lineage.store.graph.schema import (
     READS,
     RUN,
     TABLE,
+    TAG,
     USAGE,
     USERS,
     Node,
@@ -38,7 +39,7 @@ from lineage.store.planning.graph_state import (
 )
 from lineage.store.planning.observations import Timeline
 from lineage.store.planning.validity import History, Period
-from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
+from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun, StoredTag, TagName
 
 __all__ = [
     "alias_key",
@@ -67,6 +68,9 @@ __all__ = [
     "run_from",
     "run_node",
     "still_writes",
+    "tag_from",
+    "tag_key",
+    "tag_node",
     "usage_from",
     "usage_node",
     "usage_records",
@@ -85,6 +89,7 @@ job_from = JOB.decode
 run_from = RUN.decode
 change_from = CHANGE.decode
 prune_from = PRUNE.decode
+tag_from = TAG.decode
 diagnostic_from = DIAGNOSTIC.decode
 observed_from = OBSERVED.decode
 users_from = USERS.decode
@@ -210,6 +215,16 @@ def alias_node(dataset: str, root: str) -> Node:
     """Return the node that stores the main key of a dataset with several keys; it holds at all times."""
     alias = {"kind": _ALIAS, "dataset": dataset, "other": root, "at": _ALWAYS, "replaced": False, "remade": False}
     return Node("Change", alias_key(dataset), {**dict.fromkeys(LABELS["Change"]), **alias})
+
+
+def tag_key(tag: TagName) -> str:
+    """Return the key of a tag's node."""
+    return f"tag:{tag.source}:{tag.name}@{tag.column}"
+
+
+def tag_node(tag: StoredTag) -> Node:
+    """Return the node of a tag."""
+    return Node("Tag", tag_key(tag.identity), TAG.encode(tag))
 
 
 def prune_node(prune: Prune) -> Node:

@@ -29,7 +29,7 @@ from lineage.store.graph.properties import (
 from lineage.store.planning.graph_state import EdgeType, JobCounts, KnownChange, Prune, RunUsage, Seen
 from lineage.store.planning.observations import times_from, times_text
 from lineage.store.planning.validity import Meaning, Period
-from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
+from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun, StoredTag
 
 __all__ = [
     "CHANGE",
@@ -47,6 +47,7 @@ __all__ = [
     "RUN",
     "SCHEMA_VERSION",
     "TABLE",
+    "TAG",
     "USAGE",
     "USERS",
     "Changes",
@@ -232,6 +233,17 @@ USAGE = PropertyMap(
     stored("last_write", _TIME),
 )
 PRUNE = PropertyMap(Prune, stored("older_than", _TIME), stored("at", _TIME))
+TAG = PropertyMap(
+    StoredTag,
+    stored("subject", _TEXT, field="column"),
+    stored("name", _TEXT),
+    stored("source", _TEXT),
+    stored("at", _TIME),
+    stored("stated_by", _TEXT),
+    stored("why", _TEXT),
+    stored("confidence", PropertyType.NUMBER),
+    stored("denied", _FLAG),
+)
 
 LABELS: Mapping[str, Properties] = {
     "Table": TABLE.types,
@@ -242,6 +254,7 @@ LABELS: Mapping[str, Properties] = {
     "Diagnostic": DIAGNOSTIC.types,
     "Usage": USAGE.types,
     "Prune": PRUNE.types,
+    "Tag": TAG.types,
     "BufferedText": {"owner": _TEXT, "text": _TEXT, "parts": _TEXTS, "finished": _FLAG, "buffered_at": _TIME},
 }
 """The properties of every label, besides `key`, which is unique within the label."""

@@ -27,6 +27,7 @@ from lineage.store.graph.writing.facts import fact_sources, forget_facts
 from lineage.store.graph.writing.former_names import former_names, name_holders
 from lineage.store.graph.writing.loading import load_state
 from lineage.store.graph.writing.seen_again import is_seen_after, see_again
+from lineage.store.graph.writing.tags import change_tags, tagged_columns, tags
 from lineage.store.live_graph import ExplorerSource, LiveGraph, Version
 from lineage.store.planning.chunking.chunks import BatchPart, Stage, split_batch, whole_batch
 from lineage.store.planning.datasets import remade_since, unclaimed_since
@@ -193,6 +194,9 @@ class CypherStore:
     describe = _writing(describe)
     describe_all = _writing(describe_all)
     retire_edges = _writing(retire_edges)
+    change_tags = _writing(change_tags)
+    tags = _reading(tags)
+    tagged_columns = _reading(tagged_columns)
     fact_sources = _reading(fact_sources)
     forget_facts = _writing(forget_facts)
 

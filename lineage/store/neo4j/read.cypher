@@ -186,6 +186,18 @@ MATCH (n:Change {kind: 'alias', other: $key}) RETURN n.dataset AS dataset, n.oth
 // name: prunes_by_key
 MATCH (n:Prune {key: $key}) RETURN n
 
+// name: tagged_columns
+MATCH (n:`Column`) WHERE n.dropped_at IS NULL AND (size(n.tags) > 0 OR n.source_tags IS NOT NULL) RETURN n
+
+// name: tags_by_key
+MATCH (n:Tag {key: $key}) RETURN n
+
+// name: tags_of
+MATCH (n:Tag {subject: $key}) RETURN n
+
+// name: all_tags
+MATCH (n:Tag) RETURN n
+
 // name: prunes_since
 MATCH (n:Prune) WHERE n.older_than > $at RETURN n
 
@@ -339,7 +351,8 @@ LIMIT $limit
 
 // name: datasets_with_tags
 MATCH (n:`Table`)
-WHERE NOT n.key IN $forgotten AND all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.key IN $forgotten AND all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags
+  OR EXISTS { MATCH (g:Tag {subject: n.key, name: tag}) WHERE NOT g.denied })
 RETURN n.key AS key, coalesce(n.spelling, n.full_name) AS name, n.search AS search
 ORDER BY size(n.search), n.key
 LIMIT $limit
@@ -349,7 +362,8 @@ MATCH (n:`Table`) WHERE n.facts CONTAINS $beginning RETURN n
 
 // name: search_datasets
 MATCH (n:`Table`)
-WHERE NOT n.key IN $forgotten AND n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.key IN $forgotten AND n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags
+  OR EXISTS { MATCH (g:Tag {subject: n.key, name: tag}) WHERE NOT g.denied })
 RETURN n.key AS key, coalesce(n.spelling, n.full_name) AS name, n.search AS search
 ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
@@ -357,7 +371,8 @@ LIMIT $limit
 
 // name: search_aliases
 MATCH (n:`Table`)
-WHERE NOT n.key IN $forgotten AND size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.key IN $forgotten AND size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags
+  OR EXISTS { MATCH (g:Tag {subject: n.key, name: tag}) WHERE NOT g.denied })
 UNWIND n.aliases AS alias
 WITH n, toLower(alias) AS alias
 WHERE alias CONTAINS $text
@@ -368,14 +383,16 @@ LIMIT $limit
 
 // name: columns_with_tags
 MATCH (n:`Column`)
-WHERE NOT n.dataset IN $forgotten AND all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags) AND n.dropped_at IS NULL
+WHERE NOT n.dataset IN $forgotten AND all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags
+  OR EXISTS { MATCH (g:Tag {subject: n.key, name: tag}) WHERE NOT g.denied }) AND n.dropped_at IS NULL
 RETURN n.key AS key, coalesce(n.spelling, n.path) AS name, n.search AS search
 ORDER BY size(n.search), n.key
 LIMIT $limit
 
 // name: search_columns
 MATCH (n:`Column`)
-WHERE NOT n.dataset IN $forgotten AND n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.dataset IN $forgotten AND n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags
+  OR EXISTS { MATCH (g:Tag {subject: n.key, name: tag}) WHERE NOT g.denied })
 RETURN n.key AS key, coalesce(n.spelling, n.path) AS name, n.search AS search
 ORDER BY CASE WHEN n.search = $text OR n.search ENDS WITH $part THEN 0
               WHEN n.search STARTS WITH $text OR n.search CONTAINS $part THEN 1 ELSE 2 END, size(n.search), n.key
@@ -491,7 +508,8 @@ n.file_key STARTS WITH $project
 n.namespace = $namespace
 
 // name: page_where_tags
-all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags)
+all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags
+  OR EXISTS { MATCH (g:Tag {subject: n.key, name: tag}) WHERE NOT g.denied })
 
 // name: page_where_codes
 n.code IN $codes
@@ -513,12 +531,14 @@ RETURN o.key AS of, sum(n.reads) AS reads, sum(n.writes) AS writes, min(n.day) A
 
 // name: count_search_datasets
 MATCH (n:`Table`)
-WHERE NOT n.key IN $forgotten AND n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.key IN $forgotten AND n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags
+  OR EXISTS { MATCH (g:Tag {subject: n.key, name: tag}) WHERE NOT g.denied })
 RETURN count(n) AS number
 
 // name: count_search_aliases
 MATCH (n:`Table`)
-WHERE NOT n.key IN $forgotten AND size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.key IN $forgotten AND size(n.aliases) > 0 AND NOT n.search CONTAINS $text AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags
+  OR EXISTS { MATCH (g:Tag {subject: n.key, name: tag}) WHERE NOT g.denied })
 UNWIND n.aliases AS alias
 WITH n, toLower(alias) AS alias
 WHERE alias CONTAINS $text
@@ -526,17 +546,20 @@ RETURN count(DISTINCT n.key) AS number
 
 // name: count_search_columns
 MATCH (n:`Column`)
-WHERE NOT n.dataset IN $forgotten AND n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.dataset IN $forgotten AND n.search CONTAINS $text AND n.dropped_at IS NULL AND all(tag IN $tags WHERE tag = '' OR tag IN n.tags OR tag IN n.source_tags
+  OR EXISTS { MATCH (g:Tag {subject: n.key, name: tag}) WHERE NOT g.denied })
 RETURN count(n) AS number
 
 // name: count_datasets_with_tags
 MATCH (n:`Table`)
-WHERE NOT n.key IN $forgotten AND all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags)
+WHERE NOT n.key IN $forgotten AND all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags
+  OR EXISTS { MATCH (g:Tag {subject: n.key, name: tag}) WHERE NOT g.denied })
 RETURN count(n) AS number
 
 // name: count_columns_with_tags
 MATCH (n:`Column`)
-WHERE NOT n.dataset IN $forgotten AND all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags) AND n.dropped_at IS NULL
+WHERE NOT n.dataset IN $forgotten AND all(tag IN $tags WHERE tag IN n.tags OR tag IN n.source_tags
+  OR EXISTS { MATCH (g:Tag {subject: n.key, name: tag}) WHERE NOT g.denied }) AND n.dropped_at IS NULL
 RETURN count(n) AS number
 
 // name: dated_writes_of_jobs

@@ -28,7 +28,7 @@ PATH = "/api/v1/store"
 BUSY = "1"
 """`Retry-After` of a 503 by which a service refuses a request before anything of it is done."""
 
-ROUTES_VERSION = 12
+ROUTES_VERSION = 13
 """Incremented when arguments or results change: client and service must have the same version."""
 
 
@@ -70,7 +70,7 @@ class Method:
 _EFFECTS = dict.fromkeys(
     ("apply", "apply_and_buffer", "buffer_texts", "drop_buffered_texts", "rekey_jobs", "forget_facts", "see_again"),
     Effect.INGESTS,
-) | dict.fromkeys(("prune", "describe", "describe_all", "retire_edges", "retire_jobs"), Effect.CHANGES)
+) | dict.fromkeys(("prune", "describe", "describe_all", "change_tags", "retire_edges", "retire_jobs"), Effect.CHANGES)
 # The client implements `explore` and `parts` itself; a dump is for tests, and has values of any type; the graph in
 # memory is the service's.
 _LEFT_OUT = frozenset({"close", "dump", "explore", "explore_beside", "graph_version", "live_graph", "parts"})

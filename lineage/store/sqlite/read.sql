@@ -241,6 +241,19 @@ SELECT n.dataset AS dataset, n.other AS other FROM change AS n WHERE n.other = :
 -- name: prunes_by_key
 SELECT {prune n} FROM prune AS n WHERE n.key = :key
 
+-- name: tagged_columns
+SELECT {a_column n} FROM a_column AS n
+WHERE n.id IN (SELECT id FROM dataset_column WHERE tags <> '[]' OR source_tags IS NOT NULL) AND n.dropped_at IS NULL
+
+-- name: tags_by_key
+SELECT {tag n} FROM tag AS n WHERE n.key = :key
+
+-- name: tags_of
+SELECT {tag n} FROM tag AS n WHERE n.subject = :key
+
+-- name: all_tags
+SELECT {tag n} FROM tag AS n
+
 -- name: prunes_since
 SELECT {prune n} FROM prune AS n WHERE n.older_than > :at
 
@@ -582,7 +595,8 @@ n.namespace = :namespace
 
 -- name: page_where_tags
 NOT EXISTS (SELECT 1 FROM json_each(:tags) AS w WHERE w.value <> ''
-  AND w.value NOT IN (SELECT value FROM json_each(n.tags)) AND w.value NOT IN (SELECT value FROM json_each(n.source_tags)))
+  AND w.value NOT IN (SELECT value FROM json_each(n.tags)) AND w.value NOT IN (SELECT value FROM json_each(n.source_tags))
+  AND NOT EXISTS (SELECT 1 FROM tag AS g WHERE g.subject = n.key AND g.name = w.value AND NOT g.denied))
 
 -- name: page_where_codes
 n.code IN (SELECT value FROM json_each(:codes))

@@ -38,6 +38,7 @@ NODES = {
     "Diagnostic": "diagnostic",
     "Usage": "usage_day",
     "Prune": "prune",
+    "Tag": "tag",
     "BufferedText": "buffered_text",
 }
 """What to select nodes of each label from."""

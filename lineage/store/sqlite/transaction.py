@@ -38,7 +38,8 @@ _Encode: TypeAlias = Callable[[Mapping[str, Any]], tuple[Any, ...]]
 
 _OWN_TABLE = {
     "Table": "dataset", "Column": "dataset_column", "Job": "job", "Run": "run", "Change": "change",
-    "Diagnostic": "diagnostic", "Usage": "usage_day", "Prune": "prune", "BufferedText": "buffered_text",
+    "Diagnostic": "diagnostic", "Usage": "usage_day", "Prune": "prune", "Tag": "tag",
+    "BufferedText": "buffered_text",
 }  # fmt: skip
 _KEYS = {"Table": "node", "Column": "node", "Job": "job_key"}
 """The tables of keys of labels whose own table has none."""

@@ -28,7 +28,7 @@ from lineage.store.planning.graph_state import (
 )
 from lineage.store.planning.observations import ABSENT, UNOBSERVED, Timeline
 from lineage.store.planning.validity import Meaning, Period
-from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun
+from lineage.store.values import StoredColumn, StoredDataset, StoredDiagnostic, StoredJob, StoredRun, StoredTag
 
 AT, LATER = datetime(2024, 1, 1, tzinfo=UTC), datetime(2024, 1, 2, tzinfo=UTC)
 FACTS = '{"dbt/shop:model.shop.t@":{"at":"2024-01-01T00:00:00+00:00","tags":["pii"]}}'
@@ -60,6 +60,7 @@ NODES = [
         records.change_node,
         records.change_from,
     ),
+    (StoredTag("pg/t#a", "email", "manual", AT, "ana", "seen", 0.5, True), records.tag_node, records.tag_from),
     (Prune(AT, LATER), records.prune_node, records.prune_from),
     (
         StoredDiagnostic(

@@ -8,12 +8,14 @@ from typing import Annotated
 
 import strawberry
 
+from lineage.governance.log_coverage import NoLogError, log_coverage
 from lineage.model.statement import DatasetKind
 from lineage.store.page_requests import DatasetFilter, PageRequest, Position
 from lineage.store.values import DatasetUsage, StoredDataset
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
+from lineage_graphql.schema.exposures import refuse_without_log
 from lineage_graphql.schema.fields import Long, argument, argument_text, doc_field, some_of
 from lineage_graphql.schema.objects.datasets import Table, table_of
 from lineage_graphql.schema.paging import (
@@ -128,7 +130,8 @@ class TableUsages:
         return await connection(rows, asked, UsedTable.of)
 
     @strawberry.field(
-        description="Tables that no logged query read since a day, ordered by key. Jobs that read them may exist."
+        description="Tables that no logged query read since a day, ordered by key. Jobs that read them may exist. "
+        "It is refused if no log covers that time; `unused` considers what is made from tables."
     )
     async def unused_tables(
         self,
@@ -145,6 +148,10 @@ class TableUsages:
         """Return a page of tables that no query read."""
         info.context.require(Role.READER)
         asked = page_arguments(info, "unused tables", (str,), first, after, last, before)
+        try:
+            await info.context.ask(lambda store: log_coverage(store, since))
+        except NoLogError as error:
+            raise refuse_without_log(error) from error
         wanted = DatasetFilter(
             namespace=argument_text("namespace", namespace),
             schema=argument_text("schema", schema),

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lineage.frozen import frozen
+from lineage.governance.tag_names import with_tag_names
 from lineage.model.names import dataset_key, split_column_key, split_location
 from lineage.store.protocol import GraphStore
 from lineage_ingest.diff.definitions.classification import TableDiff
@@ -136,7 +137,7 @@ def _tagged_in_store(store: GraphStore, side: Revision, flow: ProjectEdges, tag:
     names = {name for target, statement in flow.statements for name in (target, *statement.sources)}
     keys = {dataset_key(*(split_location(name) or (side.naming.dataset_namespace, name))): name for name in names}
     found = set()
-    for column in store.columns(sorted(keys)) if keys else ():
+    for column in with_tag_names(store, store.columns(sorted(keys))) if keys else ():
         facts = column.stated_facts
         tags = (*column.tags, *(one for each in facts for one in each.tags))
         meta = ((name, json.loads(value)) for each in facts for name, value in each.meta)

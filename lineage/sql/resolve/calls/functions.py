@@ -26,6 +26,7 @@ __all__ = [
     "deterministic_functions",
     "hierarchy_columns",
     "pseudo_columns",
+    "value_functions",
 ]
 
 
@@ -91,11 +92,37 @@ def _plain(name: str) -> str:
 
 
 class _UserFile(NamedTuple):
-    """The content of a user's file: masking and deterministic functions by dialect, and aggregates."""
+    """The content of a user's file: masking, partial and deterministic functions by dialect, and aggregates."""
 
     masking: tuple[tuple[str, tuple[str, ...]], ...]
     deterministic: tuple[tuple[str, tuple[str, ...]], ...]
     aggregates: tuple[str, ...]
+    partial: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+class ValueFunctions(NamedTuple):
+    """Functions by what is left of a value, by plain name (lower case, without underscores)."""
+
+    partial: frozenset[str]
+    """Their result is a part of the value."""
+    summaries: frozenset[str]
+    """Aggregates that do not return the value of any row."""
+
+
+def value_functions(files: Iterable[str | Path] = ()) -> ValueFunctions:
+    """Return which functions leave a part of a value, and which sum values up; files add to the built-in list.
+
+    >>> "splitpart" in value_functions().partial, "max" in value_functions().summaries
+    (True, False)
+
+    Raises:
+        FunctionsFileError: a file does not have the format of functions.toml.
+        OSError: a file cannot be read.
+    """
+    data = _data()
+    added = [name for file in files for _, names in _user_file(Path(file)).partial for name in names]
+    partial = (*data["partial"]["any"], *added)
+    return ValueFunctions(frozenset(map(_plain, partial)), frozenset(map(_plain, data["aggregates"]["summaries"])))
 
 
 @lru_cache(maxsize=64)
@@ -126,11 +153,13 @@ def _user_file(path: Path) -> _UserFile:
         if not isinstance(held, dict):
             raise FunctionsFileError(f"{path}: {section}: expected a section [{section}] with lists of function names")
     aggregates = _names(path, "[aggregates] names", data.get("aggregates", {}).get("names", []))
-    masking, deterministic = (_by_dialect(path, section, data) for section in ("masking", "deterministic"))
-    return _UserFile(masking, deterministic, aggregates)
+    masking, deterministic, partial = (
+        _by_dialect(path, section, data) for section in ("masking", "deterministic", "partial")
+    )
+    return _UserFile(masking, deterministic, aggregates, partial)
 
 
-_SECTIONS = {"masking", "deterministic", "aggregates"}
+_SECTIONS = {"masking", "deterministic", "aggregates", "partial"}
 
 
 def _by_dialect(path: Path, section: str, data: dict[str, Any]) -> tuple[tuple[str, tuple[str, ...]], ...]:

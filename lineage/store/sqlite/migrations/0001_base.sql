@@ -118,6 +118,15 @@ CREATE TABLE prune (
   older_than INTEGER, at INTEGER
 ) STRICT;
 
+-- What people and rules say of the values of a column (by key, since it may not be there yet).
+CREATE TABLE tag (
+  id INTEGER PRIMARY KEY,
+  key TEXT NOT NULL UNIQUE,
+  subject TEXT NOT NULL, name TEXT NOT NULL, source TEXT, at INTEGER, stated_by TEXT, why TEXT, confidence REAL,
+  denied INTEGER
+) STRICT;
+CREATE INDEX tag_of ON tag (subject, name);
+
 -- Texts of unfinished runs: not lineage.
 CREATE TABLE buffered_text (
   id INTEGER PRIMARY KEY,
@@ -178,6 +187,10 @@ CREATE VIEW runs AS
 SELECT key, kind, source, datetime(at / 1e6, 'unixepoch') AS at, datetime(last_seen / 1e6, 'unixepoch') AS last_seen, counts,
        seconds
 FROM run;
+
+CREATE VIEW tags AS
+SELECT subject AS "column", name, denied, confidence, source, stated_by, datetime(at / 1e6, 'unixepoch') AS at, why
+FROM tag;
 
 CREATE VIEW usage AS
 SELECT node.key AS of, u.day, u.reads, u.writes, u.users, u.run

@@ -1,0 +1,310 @@
+"""`lineage pii`: where personal data goes, who reads it, and how to erase it."""
+
+from __future__ import annotations
+
+import io
+from contextlib import redirect_stdout
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from lineage.cli.commands.tag import RulesOption, rules_of
+from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.governance.access import audit_access, pseudonyms
+from lineage.governance.erasure import plan_erasure
+from lineage.governance.erasure_text import check_script, erasure_script, plan_values
+from lineage.governance.exposure import EXPOSURES
+from lineage.governance.log_coverage import NoLogError
+from lineage.governance.pii_report import PiiReport, make_report
+from lineage.governance.policy import Policy, read_policy
+from lineage.governance.report_diff import ExposureChange, changed_exposures, read_saved_report
+from lineage.governance.report_text import REPORT_COLUMNS, html_page, markdown, report_rows, summary_sentences
+from lineage.governance.tagging import classify, named_column
+from lineage.governance.yaml_files import GovernanceFileError
+from lineage.model.names import dataset_of
+from lineage.screen.json_text import json_text
+from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.sql.resolve.calls.functions import FunctionsFileError, ValueFunctions, value_functions
+from lineage.store import open_store
+from lineage.traversal import resolve_table
+
+__all__ = ["app"]
+
+app = typer.Typer(
+    help="Where does personal data go, who reads it, and how is it erased?\n\n"
+    "Example: lineage pii report --format html --output report.html",
+    no_args_is_help=True,
+)
+
+
+class ReportFormat(StrEnum):
+    """Formats of the report."""
+
+    TABLE = "table"
+    HTML = "html"
+    MARKDOWN = "markdown"
+    CSV = "csv"
+    JSON = "json"
+
+
+class PlanFormat(StrEnum):
+    """Formats of a plan."""
+
+    SQL = "sql"
+    JSON = "json"
+
+
+ClassOption = Annotated[list[str] | None, typer.Option("--class", help="Only this class of data. Repeatable.")]
+_FunctionsOption = Annotated[
+    list[Path] | None,
+    typer.Option("--functions", help="TOML file with your own functions ([partial]). Repeatable.", metavar="FILE"),
+]
+_LOOK = Look(
+    names=("column", "source"), words=("proof",), cuts=("exposure",),
+    styles={"proof": "dim"},
+)  # fmt: skip
+_TABLE = ("source", "column", "exposure", "confidence", "hops", "verdict", "reads", "users", "last read", "proof")
+
+
+@app.command()
+def report(
+    class_: ClassOption = None,
+    output: Annotated[ReportFormat, typer.Option("--format", "-f", help="Output format.")] = ReportFormat.TABLE,
+    file: Annotated[Path | None, typer.Option("--output", "-o", help="Write to this file.", metavar="FILE")] = None,
+    policy: Annotated[
+        Path | None, typer.Option("--policy", help="YAML file of what may be where.", metavar="FILE")
+    ] = None,
+    diff: Annotated[
+        Path | None,
+        typer.Option("--diff", help="Only what is new since this report (--format json).", metavar="REPORT"),
+    ] = None,
+    rules: RulesOption = None,
+    functions: _FunctionsOption = None,
+    store: StoreOption = None,
+) -> None:
+    """Where do the values of tagged columns go?
+
+    Each reached column is unmasked, partial, aggregated or masked, with a shortest path and the SQL that proves it. A
+    column that another one reaches unmasked is no source of its own. Exit status 1: the policy denies what is there,
+    or, with --diff, more is shown than before.
+
+    Example: lineage pii report --class email --policy policy.yaml
+    """
+    rulings, saved = _files(policy, diff)
+    with open_store(store, read_only=True) as opened:
+        found = classify(opened, rules_of(rules))
+        wanted = {one.lower() for one in class_ or ()}
+        known = _functions(functions)
+        made = make_report(opened, found, known, datetime.now(UTC), classes=wanted, policy=rulings)
+    if not made.sources:
+        what = f"of class {', '.join(sorted(wanted))}" if wanted else "with personal data"
+        note(f"no column {what} is tagged: `lineage tag scan` tags by names, `lineage tag add` by hand", "yellow")
+    if saved is not None:
+        _print_changes(changed_exposures(saved, made), output)
+        return
+    text = _text(made, output)
+    if file is not None and text is not None:
+        file.write_text(text, encoding="utf-8")
+        note(f"written to {file}")
+    elif text is not None:
+        print(text, end="")
+    else:
+        _print_table(made)
+    for source, holder in made.denied:
+        note(f"denied: {holder.name} is {holder.exposure}, from {source.name}", "red")
+    if made.denied:
+        raise typer.Exit(1)
+
+
+@app.command()
+def where(
+    column: Annotated[str, typer.Argument(help="A column, tagged or not.")],
+    rules: RulesOption = None,
+    functions: _FunctionsOption = None,
+    store: StoreOption = None,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Where are the values of this column?
+
+    Each other column that holds them, and what it shows of them.
+
+    Example: lineage pii where shop.customers.email
+    """
+    with open_store(store, read_only=True) as opened:
+        found = classify(opened, rules_of(rules))
+        key = named_column(opened, column)
+        made = make_report(opened, found, _functions(functions), datetime.now(UTC), columns=[key])
+    [source] = made.sources
+    if output is OutputFormat.JSON:
+        print_object({**source.to_dict(), "blind_spots": made.to_dict()["blind_spots"]})
+        return
+    if output is OutputFormat.CSV:
+        print_listing(REPORT_COLUMNS, report_rows(made), output)
+        return
+    classes = ", ".join(one.name for one in source.tags) or "no tag"
+    counts = ", ".join(f"{source.by_exposure[one]:,} {one}" for one in EXPOSURES if source.by_exposure[one])
+    say(f"{source.name} ({classes}) is in {counted(len(source.holders), 'other column')}: {counts or 'none'}",
+        subject=source.name)  # fmt: skip
+    _print_holders(made)
+    for one in source.influenced:
+        note(f"it decides about {one.name} ({', '.join(one.how)}){', masked' if one.masked else ''}")
+    for name in source.stopped:
+        note(f"not followed beyond {name}: it is said to hold none of it (lineage tag list {name})", "yellow")
+    for name in source.possibly:
+        note(f"it may be in {name}, which is written by SQL whose columns are not known", "yellow")
+
+
+@app.command()
+def access(
+    class_: ClassOption = None,
+    user: Annotated[list[str] | None, typer.Option("--user", help="Only this user. Repeatable.")] = None,
+    since: Annotated[
+        datetime | None, typer.Option("--since", formats=["%Y-%m-%d"], help="From this day on.", metavar="DAY")
+    ] = None,
+    until: Annotated[
+        datetime | None, typer.Option("--until", formats=["%Y-%m-%d"], help="Up to this day.", metavar="DAY")
+    ] = None,
+    hide_users: Annotated[bool, typer.Option("--hide-users", help="Show `user 1`, … instead of names.")] = False,
+    rules: RulesOption = None,
+    store: StoreOption = None,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Who read personal data, by the query logs?
+
+    Each user and column: masked or not, how often, first and last day.
+
+    What the logs do not show is named first. Without a log of that time, nothing is said.
+
+    Example: lineage pii access --class email --since 2026-01-01
+    """
+    wanted = {one.lower() for one in class_ or ()}
+    days = [one.date() if one else None for one in (since, until)]
+    with open_store(store, read_only=True) as opened:
+        found = classify(opened, rules_of(rules))
+        made = make_report(opened, found, _functions(None), datetime.now(UTC), classes=wanted)
+        try:
+            audit = audit_access(opened, made, since=days[0], until=days[1], users=user or ())
+        except NoLogError as error:
+            note(f"error: {error}", "red")
+            note(error.hint)
+            raise typer.Exit(1) from error
+    shown = pseudonyms(audit) if hide_users else {}
+    columns = ("user", "class", "column", "shows", "queries", "first", "last", "new", "from")
+    rows = [
+        (
+            shown.get(one.user, one.user) if one.user else "(unknown)", one.classes, one.column, str(one.exposure),
+            one.queries, one.first_day, one.last_day, "new" if one.is_new else None, one.sources,
+        )
+        for one in audit.accesses
+    ]  # fmt: skip
+    if output is OutputFormat.JSON:
+        listed = [dict(zip(columns, row, strict=True)) for row in rows]
+        print_object({"blind_spots": list(audit.blind_spots), "accesses": listed})
+        return
+    for spot in audit.blind_spots:
+        note(f"not seen: {spot}" if not spot.startswith("only") else spot, "yellow")
+    if output is OutputFormat.TABLE and not rows:
+        say("in what the logs cover, nobody read it")
+        return
+    print_listing(columns, rows, output, Look(names=("column",), cuts=("queries",)))
+
+
+@app.command("erase-plan")
+def erase_plan(
+    column: Annotated[str, typer.Argument(help="A column with data of the person.")],
+    key: Annotated[str, typer.Option("--key", help="The column that identifies the person, of the same table.")],
+    keep: Annotated[
+        list[str] | None,
+        typer.Option("--keep", help="Keep the rows of this table, and clear its personal columns. Repeatable."),
+    ] = None,
+    check: Annotated[bool, typer.Option("--check", help="Only the queries that count what is left.")] = False,
+    rules: RulesOption = None,
+    functions: _FunctionsOption = None,
+    store: StoreOption = None,
+    output: Annotated[PlanFormat, typer.Option("--format", "-f", help="Output format.")] = PlanFormat.SQL,
+) -> None:
+    """Plan the erasure of a person, as SQL text.
+
+    Table by table, in order. Nothing is run here.
+
+    Rows are tied to the person by copies of the key and by columns that SQL joins, else by names (marked CHECK). What
+    the statements do not reach is named: sums, hashes, exports, backups.
+
+    Example: lineage pii erase-plan shop.customers.email --key shop.customers.id
+    """
+    with open_store(store, read_only=True) as opened:
+        found = classify(opened, rules_of(rules))
+        target, person = named_column(opened, column), named_column(opened, key)
+        if dataset_of(target) != dataset_of(person):
+            raise typer.BadParameter("it has to be a column of the same table", param_hint="--key")
+        kept = [resolve_table(opened, one).key for one in keep or ()]
+        plan = plan_erasure(opened, found, _functions(functions), target, person, kept)
+    if output is PlanFormat.JSON:
+        print_object(plan_values(plan))
+    else:
+        print(check_script(plan) if check else erasure_script(plan), end="")
+
+
+def _files(policy: Path | None, diff: Path | None) -> tuple[Policy | None, dict[str, object] | None]:
+    """Return the policy and the earlier report, or exit with 2: where a file is wrong, its line is said."""
+    try:
+        return read_policy(policy) if policy else None, read_saved_report(diff) if diff else None
+    except GovernanceFileError as error:
+        note(f"error: {error}", "red")
+        raise typer.Exit(2) from error
+
+
+def _functions(files: list[Path] | None) -> ValueFunctions:
+    try:
+        return value_functions(files or ())
+    except (FunctionsFileError, OSError) as error:
+        raise typer.BadParameter(str(error), param_hint="--functions") from error
+
+
+def _text(made: PiiReport, output: ReportFormat) -> str | None:
+    if output is ReportFormat.HTML:
+        return html_page(made)
+    if output is ReportFormat.MARKDOWN:
+        return markdown(made)
+    if output is ReportFormat.JSON:
+        return json_text(made.to_dict()) + "\n"
+    if output is ReportFormat.CSV:
+        with redirect_stdout(io.StringIO()) as written:
+            print_listing(REPORT_COLUMNS, report_rows(made), OutputFormat.CSV)
+        return written.getvalue()
+    return None
+
+
+def _print_table(made: PiiReport) -> None:
+    for sentence in summary_sentences(made):
+        say(sentence)
+    if made.sources:
+        print()
+        _print_holders(made)
+
+
+def _print_holders(made: PiiReport) -> None:
+    places = [REPORT_COLUMNS.index(name) for name in _TABLE]
+    hidden = set() if made.has_policy else {_TABLE.index("verdict")}
+    rows = [
+        [None if at in hidden else row[place] or None for at, place in enumerate(places)]
+        for row, (_, holder) in zip(report_rows(made), made.rows, strict=True)
+        if holder.path or made.has_policy or len(made.sources) > 1
+    ]
+    print_listing(_TABLE, rows, OutputFormat.TABLE, _LOOK)
+
+
+def _print_changes(changes: list[ExposureChange], output: ReportFormat) -> None:
+    """Print what has changed, and exit with 1 if more is shown than before."""
+    worse = sum(one.is_worse for one in changes)
+    rows = [(one.source, one.column, one.before, one.now, "more" if one.is_worse else "less") for one in changes]
+    formats = {ReportFormat.JSON: OutputFormat.JSON, ReportFormat.CSV: OutputFormat.CSV}
+    listed = formats.get(output, OutputFormat.TABLE)
+    if rows or listed is not OutputFormat.TABLE:
+        print_listing(("source", "column", "before", "now", "shows"), rows, listed, Look(names=("source", "column")))
+    note(f"{counted(len(changes), 'change')} since that report; {worse:,} show more than before")
+    if worse:
+        raise typer.Exit(1)

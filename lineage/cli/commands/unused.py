@@ -1,0 +1,97 @@
+"""`lineage unused`: tables that nobody reads, in the order in which they can be dropped."""
+
+from __future__ import annotations
+
+from datetime import UTC, date, datetime
+from typing import Annotated
+
+import typer
+
+from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.governance.log_coverage import NoLogError
+from lineage.governance.unused_tables import UnusedReport, find_unused
+from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.store import open_store
+
+__all__ = ["unused"]
+
+_COLUMNS = ("drop", "table", "kind", "last read", "feeds", "cost", "sure", "but")
+_LOOK = Look(names=("table",), words=("but",), cuts=("kind",), styles={"but": "dim"})
+
+
+def unused(
+    days: Annotated[int, typer.Option("--days", min=1, help="Not used for so many days.")] = 90,
+    until: Annotated[
+        datetime | None,
+        typer.Option(
+            "--until", formats=["%Y-%m-%d"], help="The last of these days. Default: today (UTC).", metavar="DAY"
+        ),
+    ] = None,
+    columns: Annotated[bool, typer.Option("--columns", help="Also columns of the tables that are used.")] = False,
+    store: StoreOption = None,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Which tables did nobody read, and is nothing used made from?
+
+    They are listed in the order in which they can be dropped. What only a pipeline reads is not used by that. Without
+    a log of that time, nothing is said. Nothing is dropped.
+
+    Example: lineage unused --days 90
+    """
+    day = until.date() if until else datetime.now(UTC).date()
+    with open_store(store, read_only=True) as opened:
+        try:
+            found = find_unused(opened, days, day, columns=columns)
+        except NoLogError as error:
+            note(f"error: {error}", "red")
+            note(error.hint)
+            raise typer.Exit(1) from error
+    if output is OutputFormat.JSON:
+        print_object(_plain(found))
+        return
+    rows = [
+        (number, one.name, one.kind, one.last_read, one.feeds, _duration(one.cost_us, one.runs), one.sure, one.but)
+        for number, one in enumerate(found.tables, start=1)
+    ]
+    if output is OutputFormat.CSV:
+        print_listing(_COLUMNS, rows, output)
+        return
+    say(f"{len(rows):,} of {counted(found.judged, 'table')} unused from {found.since} to {found.until}")
+    note(f"by {found.coverage.text}")
+    if found.not_judged:
+        what = counted(found.not_judged, "table")
+        note(f"{what} not judged: no log covers their system, or they are dashboards or files", "yellow")
+    if rows:
+        print_listing(_COLUMNS, rows, output, _LOOK)
+    for one in found.columns:
+        say(f"unused column {one.table}.{one.column}")
+
+
+def _duration(microseconds: int, runs: int) -> str | None:
+    return f"{microseconds / 1e6:,.1f} s in {counted(runs, 'run')}" if microseconds else None
+
+
+def _plain(found: UnusedReport) -> dict[str, object]:
+    covered = found.coverage
+    return {
+        "since": found.since,
+        "until": found.until,
+        "log": {
+            "first_day": covered.first_day, "last_day": covered.last_day, "namespaces": sorted(covered.namespaces),
+            "statements": covered.statements, "unresolved": covered.unresolved,
+        },
+        "not_judged": found.not_judged,
+        "tables": [
+            {
+                "key": one.key, "name": one.name, "kind": one.kind, "last_read": _day(one.last_read),
+                "feeds": list(one.feeds), "cost_us": one.cost_us, "runs": one.runs, "sure": one.sure,
+                "but": list(one.but),
+            }
+            for one in found.tables
+        ],
+        "columns": [{"key": one.key, "table": one.table, "column": one.column} for one in found.columns],
+    }  # fmt: skip
+
+
+def _day(day: date | None) -> str | None:
+    return day.isoformat() if day else None

@@ -1,0 +1,1 @@
+"""Personal data: which columns hold it, where its values go, who reads them, what can be deleted."""

@@ -1,0 +1,118 @@
+"""Who read personal data: by the query logs, through which columns, masked or not, how often."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+from datetime import date
+
+from lineage.frozen import frozen
+from lineage.governance.exposure import Exposure
+from lineage.governance.log_coverage import LogCoverage, log_coverage
+from lineage.governance.pii_report import Holder, PiiReport
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredUsage
+
+__all__ = ["Access", "AccessAudit", "audit_access", "pseudonyms"]
+
+
+@frozen
+class Access:
+    """The reads of one column with values of a class, by one user (None: the log does not name the user)."""
+
+    user: str | None
+    classes: tuple[str, ...]
+    column: str
+    sources: tuple[str, ...]
+    exposure: Exposure
+    queries: int
+    first_day: date
+    last_day: date
+    is_new: bool
+
+
+@frozen
+class AccessAudit:
+    """Who read what, and, before that, what the logs do not show."""
+
+    coverage: LogCoverage
+    blind_spots: tuple[str, ...]
+    accesses: tuple[Access, ...]
+
+
+def audit_access(
+    store: GraphStore, report: PiiReport, *, since: date | None = None, until: date | None = None,
+    users: Collection[str] = (),
+) -> AccessAudit:  # fmt: skip
+    """Return who read the columns of a report.
+
+    A read is new if the user had not read the column before the last 30 days of the logs.
+
+    Raises:
+        NoLogError: no log covers that time.
+        StoreError: the store could not be read.
+    """
+    coverage = log_coverage(store, since, until)
+    holders: defaultdict[str, list[tuple[Holder, str, tuple[str, ...]]]] = defaultdict(list)
+    for source in report.sources:
+        classes = tuple(one.name for one in source.tags)
+        for holder in (source.own, *source.holders):
+            holders[holder.key].append((holder, source.name, classes))
+    days: defaultdict[str, list[StoredUsage]] = defaultdict(list)
+    for one in store.usages(sorted(holders)):
+        days[one.of].append(one)
+    found: list[Access] = []
+    for key, usage in days.items():
+        shown = min((holder for holder, _, _ in holders[key]), key=lambda one: one.exposure.rank)
+        sources = tuple(sorted({name for _, name, _ in holders[key]}))
+        classes = tuple(sorted({name for *_, names in holders[key] for name in names}))
+        for user, read in _by_user(usage).items():
+            asked = {
+                day: number
+                for day, number in read.items()
+                if (not since or day >= since) and (not until or day <= until)
+            }
+            if asked and (not users or user in users):
+                new = (coverage.last_day - min(read)).days < 30 < coverage.days
+                total = sum(asked.values())
+                found.append(
+                    Access(user, classes, shown.name, sources, shown.exposure, total, min(asked), max(asked), new)
+                )
+    ordered = sorted(found, key=lambda one: (one.exposure.rank, -one.queries, one.user or "", one.column))
+    return AccessAudit(coverage, tuple(_blind_spots(report, coverage, found, since, until)), tuple(ordered))
+
+
+def pseudonyms(audit: AccessAudit) -> dict[str, str]:
+    """Return another name for each user: `user 1` and so on, by the order of the list."""
+    users = dict.fromkeys(one.user for one in audit.accesses if one.user is not None)
+    return {user: f"user {number}" for number, user in enumerate(users, start=1)}
+
+
+def _by_user(usage: list[StoredUsage]) -> dict[str | None, dict[date, int]]:
+    """Return the number of queries of each user by day; None are those of whom the log has no name."""
+    found: defaultdict[str | None, dict[date, int]] = defaultdict(dict)
+    for one in usage:
+        for user, queries in one.users.named:
+            found[user][one.day] = queries
+        unnamed = one.reads - sum(queries for _, queries in one.users.named)
+        if unnamed > 0:
+            found[None][one.day] = unnamed
+    return dict(found)
+
+
+def _blind_spots(
+    report: PiiReport, coverage: LogCoverage, found: list[Access], since: date | None, until: date | None
+) -> Iterator[str]:
+    yield f"only what is in the {coverage.text}"
+    if (since and coverage.first_day > since) or (until and coverage.last_day < until):
+        yield f"the time asked about is not covered as a whole: {since or 'the beginning'} to {until or 'the end'}"
+    missing = {holder.namespace for _, holder in report.rows} - coverage.namespaces
+    if missing:
+        yield f"no log covers {', '.join(sorted(missing))}"
+    tables = sorted({name for source in report.sources for name in source.possibly})
+    if tables:
+        yield f"{len(tables):,} tables may hold the values, but the columns of the SQL that writes them are not known"
+    if any(one.user is None for one in found):
+        yield "the users of some queries are not known"
+    yield "a query that reads a view counts as a read of the view, not of the tables behind it"
+    yield "copies outside these systems (exports, dashboards, backups) are not seen"

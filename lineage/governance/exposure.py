@@ -1,0 +1,91 @@
+"""What is left of a value at the end of an edge: all of it, a part, a summary of many rows, or nothing to read."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from enum import StrEnum
+from typing import Protocol
+
+from lineage.model.influence.evidence import Chain, spans_of
+from lineage.model.influence.transformations import CONTRIBUTION_ORDER, Subtype
+from lineage.model.text.expression_text import calls_around
+
+__all__ = ["CONFIDENCE", "EXPOSURES", "Exposure", "ValueEffects", "exposure_of"]
+
+
+class Exposure(StrEnum):
+    """How much of a value a column shows, the most first."""
+
+    UNMASKED = "unmasked"
+    PARTIAL = "partial"
+    AGGREGATED = "aggregated"
+    MASKED = "masked"
+
+    @property
+    def rank(self) -> int:
+        """Its place in the order; a path shows as little as its step of the highest rank."""
+        return EXPOSURES.index(self)
+
+
+EXPOSURES = tuple(Exposure)
+
+CONFIDENCE = {Exposure.UNMASKED: 1.0, Exposure.PARTIAL: 0.7, Exposure.AGGREGATED: 0.4, Exposure.MASKED: 0.0}
+"""By what the confidence of a tag is multiplied where the value arrives like this.
+
+A maximum of e-mail addresses is one (unmasked), a sum of salaries is hardly one (aggregated), a count of e-mail
+addresses is none (masked).
+"""
+
+
+class ValueEffects(Protocol):
+    """Functions by what they leave of a value (`lineage.sql.resolve.calls.functions.ValueFunctions`)."""
+
+    @property
+    def partial(self) -> Collection[str]:
+        """Their result is a part of the value."""
+
+    @property
+    def summaries(self) -> Collection[str]:
+        """Aggregates that do not return the value of any row."""
+
+
+class ValueEdge(Protocol):
+    """An edge along which a value flows."""
+
+    @property
+    def subtypes(self) -> tuple[Subtype, ...]:
+        """How it flows."""
+
+    @property
+    def masking(self) -> bool:
+        """Whether all subtypes are masked."""
+
+    @property
+    def partly_masking(self) -> tuple[Subtype, ...]:
+        """The subtypes that are masked, if others are not."""
+
+    @property
+    def spans(self) -> tuple[Chain, ...]:
+        """Where it is read in the job's SQL, and where each intermediate result is."""
+
+
+def exposure_of(edge: ValueEdge, sql: str | None, functions: ValueEffects) -> Exposure:
+    """Return what an edge leaves of a value: by its masking, else by the calls around each place that reads it.
+
+    If it is read in several ways, the one that shows most counts. Without SQL that says otherwise, all of it is left.
+    """
+    if edge.masking:
+        return Exposure.MASKED
+    flowing = {one for one in edge.subtypes if one in CONTRIBUTION_ORDER and one not in edge.partly_masking}
+    if Subtype.IDENTITY in flowing or not sql or not edge.spans:
+        return Exposure.UNMASKED
+    summed = Subtype.AGGREGATION in flowing
+    return min((_of_chain(chain, sql, functions, summed) for chain in edge.spans), key=lambda one: one.rank)
+
+
+def _of_chain(chain: Chain, sql: str, functions: ValueEffects, summed: bool) -> Exposure:
+    calls = {name for start, _ in spans_of(chain) for name in calls_around(sql, start)}
+    calls |= {name.rpartition(".")[2] for name in calls}
+    if summed and not calls.isdisjoint(functions.summaries):
+        return Exposure.AGGREGATED
+    return Exposure.UNMASKED if calls.isdisjoint(functions.partial) else Exposure.PARTIAL

@@ -1,0 +1,395 @@
+"""The report: for each column with personal data, where its values go, the proof, the readers, and the policy."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from lineage.frozen import frozen
+from lineage.governance.exposure import CONFIDENCE, EXPOSURES, Exposure, ValueEffects
+from lineage.governance.policy import Policy, PolicyEntry, Verdict
+from lineage.governance.propagation import Influence, Reach, Spread, ValueGraph, load_value_graph, spread
+from lineage.governance.sql_proofs import Proof, proof_of
+from lineage.governance.tagging import Classification
+from lineage.model.names import dataset_of, is_column_key, split_dataset_key
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, StoredDataset, StoredTag
+from lineage.traversal import UsageTotal, total_usage
+from lineage.traversal.lookup import names_of
+
+__all__ = ["BlindSpot", "Holder", "Influenced", "ProvenStep", "Ruling", "SourceColumn", "PiiReport", "make_report"]
+
+_SHOWN_USERS = 5
+
+
+@frozen
+class ProvenStep:
+    """A step of a path, with the SQL that proves it."""
+
+    source: str
+    target: str
+    exposure: Exposure
+    how: tuple[str, ...]
+    proof: Proof
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "source": self.source, "target": self.target, "exposure": str(self.exposure), "how": list(self.how),
+            **self.proof.to_dict(),
+        }  # fmt: skip
+
+
+@frozen
+class Ruling:
+    """What the policy says of one class in a column, and by which entry."""
+
+    name: str
+    verdict: Verdict
+    entry: PolicyEntry | None
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {"class": self.name, "verdict": str(self.verdict), **(self.entry.record if self.entry else {})}
+
+
+@frozen
+class Holder:
+    """A column that holds values of a source: the source itself, or one that they reach."""
+
+    key: str
+    name: str
+    table: str
+    namespace: str
+    kind: str
+    exposure: Exposure
+    confidence: float
+    path: tuple[ProvenStep, ...]
+    usage: UsageTotal
+    rulings: tuple[Ruling, ...] = ()
+
+    @property
+    def hops(self) -> int:
+        """Number of steps from the source."""
+        return len(self.path)
+
+    @property
+    def verdict(self) -> Verdict:
+        """The worst that the policy says."""
+        return max((one.verdict for one in self.rulings), key=tuple(Verdict).index, default=Verdict.ALLOW)
+
+    @property
+    def users(self) -> list[str]:
+        """The most frequent users."""
+        return [user for user, _ in self.usage.users.named[:_SHOWN_USERS]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        read = self.usage.last_read
+        return {
+            "key": self.key, "name": self.name, "table": self.table, "namespace": self.namespace, "kind": self.kind,
+            "exposure": str(self.exposure), "confidence": round(self.confidence, 2), "hops": self.hops,
+            "path": [step.to_dict() for step in self.path], "reads": self.usage.reads,
+            "distinct_users": self.usage.users.distinct, "users": [list(one) for one in self.usage.users.named],
+            "last_read": read.isoformat() if read else None, "verdict": str(self.verdict),
+            "policy": [one.to_dict() for one in self.rulings],
+        }  # fmt: skip
+
+
+@frozen
+class Influenced:
+    """A column or table that a value decides about: in a filter, a join, a CASE. The value is not in it."""
+
+    key: str
+    name: str
+    by: str
+    how: tuple[str, ...]
+    masked: bool
+    proof: Proof
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "key": self.key, "name": self.name, "by": self.by, "how": list(self.how), "masked": self.masked,
+            **self.proof.to_dict(),
+        }  # fmt: skip
+
+
+@frozen
+class BlindSpot:
+    """What the report cannot know, and why."""
+
+    what: str
+    why: str
+
+
+@frozen(slots=False)
+class SourceColumn:
+    """A column with personal data from which its values start: its classes, and all columns that hold its values."""
+
+    key: str
+    name: str
+    tags: tuple[StoredTag, ...]
+    own: Holder
+    holders: tuple[Holder, ...]
+    influenced: tuple[Influenced, ...]
+    stopped: tuple[str, ...]
+    possibly: tuple[str, ...]
+
+    @cached_property
+    def by_exposure(self) -> dict[Exposure, int]:
+        """Number of reached columns by exposure."""
+        counts = Counter(one.exposure for one in self.holders)
+        return {exposure: counts[exposure] for exposure in EXPOSURES}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "key": self.key,
+            "name": self.name,
+            "tags": [
+                {
+                    "class": one.name, "confidence": one.confidence, "source": one.source, "by": one.stated_by,
+                    "at": one.at.isoformat(), "why": one.why,
+                }
+                for one in self.tags
+            ],
+            "own": self.own.to_dict(),
+            "reached": [one.to_dict() for one in self.holders],
+            "influenced": [one.to_dict() for one in self.influenced],
+            "stopped": list(self.stopped),
+            "possibly_in_tables": list(self.possibly),
+        }  # fmt: skip
+
+
+@frozen(slots=False)
+class PiiReport:
+    """The report as of a time: its sources by name, and what it cannot know."""
+
+    at: datetime
+    classes: tuple[str, ...]
+    sources: tuple[SourceColumn, ...]
+    blind_spots: tuple[BlindSpot, ...]
+    has_policy: bool = False
+
+    @property
+    def rows(self) -> Iterator[tuple[SourceColumn, Holder]]:
+        """Every source with itself and with each column that it reaches."""
+        return ((source, holder) for source in self.sources for holder in (source.own, *source.holders))
+
+    @cached_property
+    def verdicts(self) -> dict[Verdict, int]:
+        """Number of columns by verdict."""
+        counts = Counter(holder.verdict for _, holder in self.rows)
+        return {verdict: counts[verdict] for verdict in Verdict}
+
+    @property
+    def denied(self) -> list[tuple[SourceColumn, Holder]]:
+        """Where the policy does not allow what is there."""
+        return [(source, holder) for source, holder in self.rows if holder.verdict is Verdict.DENY]
+
+    @cached_property
+    def exposed(self) -> dict[Exposure, int]:
+        """Number of reached columns by what they show, each once, by the most that any source shows there."""
+        most: dict[str, Exposure] = {}
+        for source in self.sources:
+            for one in source.holders:
+                most[one.key] = min(most.get(one.key, one.exposure), one.exposure, key=lambda each: each.rank)
+        counts = Counter(most.values())
+        return {exposure: counts[exposure] for exposure in EXPOSURES}
+
+    @cached_property
+    def tables(self) -> dict[str, tuple[Exposure, tuple[str, ...]]]:
+        """The tables with reached columns by name: the most that any of their columns shows, and of which classes."""
+        most: dict[str, Exposure] = {}
+        classes: dict[str, set[str]] = {}
+        for source in self.sources:
+            for one in source.holders:
+                most[one.table] = min(most.get(one.table, one.exposure), one.exposure, key=lambda each: each.rank)
+                classes.setdefault(one.table, set()).update(tag.name for tag in source.tags)
+        ordered = sorted(most.items(), key=lambda pair: (pair[1].rank, pair[0]))
+        return {table: (exposure, tuple(sorted(classes[table]))) for table, exposure in ordered}
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON values."""
+        return {
+            "at": self.at.isoformat(),
+            "classes": list(self.classes),
+            "summary": {
+                "source_columns": len(self.sources),
+                "reached_columns": {str(exposure): number for exposure, number in self.exposed.items()},
+                "tables": len(self.tables),
+                "verdicts": {str(verdict): number for verdict, number in self.verdicts.items()},
+            },
+            "blind_spots": [{"what": one.what, "why": one.why} for one in self.blind_spots],
+            "sources": [source.to_dict() for source in self.sources],
+        }
+
+
+def make_report(
+    store: GraphStore,
+    classification: Classification,
+    functions: ValueEffects,
+    at: datetime,
+    *,
+    classes: Collection[str] = (),
+    columns: Collection[str] | None = None,
+    policy: Policy | None = None,
+) -> PiiReport:
+    """Return the report of the columns of some classes (all, without any), or of `columns` (keys).
+
+    A column whose classes another one of the report explains is part of that one's answer, and no source of its own,
+    unless a person tagged it: see `_sources`.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    starts = sorted(columns) if columns is not None else classification.columns_of(classes)
+    graph = load_value_graph(store, starts, functions)
+    spreads = {}
+    for start in starts:
+        own = {one.name for one in classification.tags.get(start, ())}
+        wanted = own & set(classes) if classes else own
+        stops = {key for key in classification.denials if key != start and classification.denies(key, wanted)}
+        spreads[start] = spread(graph, start, stops)
+    if columns is None:
+        kept = _sources(spreads, classification)
+        spreads = {start: found for start, found in spreads.items() if start in kept}
+    facts = _Facts(store, graph, spreads.values())
+    sources = [_source(facts, found, classification, classes, policy) for found in spreads.values()]
+    named = {tag.name for source in sources for tag in source.tags}
+    spots = tuple(_blind_spots(facts, classification, sources))
+    ordered = tuple(sorted(sources, key=lambda one: (one.name, one.key)))
+    return PiiReport(at, tuple(sorted(named)), ordered, spots, policy is not None)
+
+
+def _sources(spreads: Mapping[str, Spread], classification: Classification) -> set[str]:
+    """Return the starts whose classes no other start explains, and those that people tagged.
+
+    A column is explained by another one of its classes that reaches it unmasked; one that only rules tagged, because
+    of its name (`email_hash`), by one that reaches it in any way.
+    """
+    explained: dict[str, set[str]] = {key: set() for key in spreads}
+    for start, found in spreads.items():
+        names = {one.name for one in classification.tags.get(start, ())}
+        for key in found.reached.keys() & spreads.keys():
+            by_rules = all(one.source == "rules" for one in classification.tags.get(key, ()))
+            if start not in spreads[key].reached and (by_rules or found.reached[key].exposure is Exposure.UNMASKED):
+                explained[key] |= names
+    tags = {key: classification.tags.get(key, ()) for key in spreads}
+    return {
+        key
+        for key, stated in tags.items()
+        if any(one.source == "manual" for one in stated) or not {one.name for one in stated} <= explained[key]
+    }
+
+
+class _Facts:
+    """What the report says of columns and tables, read at once."""
+
+    def __init__(self, store: GraphStore, graph: ValueGraph, spreads: Iterable[Spread]) -> None:
+        found = list(spreads)
+        self.jobs = graph.jobs
+        holders = {key for one in found for key in (one.start, *one.reached)}
+        ends = {influence.target for one in found for influence in one.influences}
+        stopped = {key for one in found for key in one.stopped}
+        self.names = names_of(store, holders | ends | stopped | {dataset_of(key) for key in holders})
+        self.datasets: dict[str, StoredDataset] = {
+            one.key: one for one in store.datasets({dataset_of(key) for key in holders})
+        }
+        days: dict[str, list[Any]] = {}
+        for one in store.usages(sorted(holders)):
+            days.setdefault(one.of, []).append(one)
+        self.usage: Callable[[str], UsageTotal] = lambda key: total_usage(days.get(key, ()))
+        self.possibly = {one.start: _possibly(store, one) for one in found}
+        self.names |= store.dataset_names({key for keys in self.possibly.values() for key in keys})
+        self.totals = store.usage_totals()
+        jobs = {key for keys in store.job_keys_of(list(self.datasets)).values() for key in keys}
+        self.read_jobs = {one.key: one for one in store.jobs(jobs) if any(key in self.datasets for key in one.reads)}
+
+
+def _possibly(store: GraphStore, found: Spread) -> list[str]:
+    """Return the tables that are written from tables with the value by SQL whose columns are not known."""
+    held = {
+        dataset_of(found.start),
+        *(dataset_of(key) for key, reach in found.reached.items() if reach.exposure is not Exposure.MASKED),
+    }
+    feeds = set(store.feed_keys(sorted(held), Direction.DOWNSTREAM))
+    unknown = feeds - store.feeds_by_columns(feeds)
+    known = {dataset_of(one.target) for one in found.influences} | {dataset_of(key) for key in found.reached}
+    return sorted({feed.target for feed in unknown} - known - held)
+
+
+def _source(
+    facts: _Facts, found: Spread, classification: Classification, classes: Collection[str], policy: Policy | None
+) -> SourceColumn:
+    tags = tuple(one for one in classification.tags.get(found.start, ()) if not classes or one.name in classes)
+    confidence = max((one.confidence for one in tags), default=1.0)
+    names = [one.name for one in tags]
+    own = _holder(facts, found.start, Reach(Exposure.UNMASKED, ()), confidence, names, policy)
+    holders = [_holder(facts, key, reach, confidence, names, policy) for key, reach in found.reached.items()]
+    return SourceColumn(
+        key=found.start,
+        name=facts.names[found.start],
+        tags=tags,
+        own=own,
+        holders=tuple(sorted(holders, key=lambda one: (one.exposure.rank, one.hops, one.name, one.key))),
+        influenced=tuple(_influenced(facts, one) for one in found.influences),
+        stopped=tuple(facts.names[key] for key in found.stopped),
+        possibly=tuple(facts.names.get(key, key) for key in facts.possibly[found.start]),
+    )
+
+
+def _holder(
+    facts: _Facts, key: str, reach: Reach, confidence: float, classes: Iterable[str], policy: Policy | None
+) -> Holder:
+    dataset = dataset_of(key)
+    stored = facts.datasets.get(dataset)
+    namespace = stored.namespace if stored else split_dataset_key(dataset)[0]
+    table = facts.names[dataset]
+    path = tuple(
+        ProvenStep(
+            facts.names[step.source], facts.names[step.target], step.exposure, tuple(map(str, step.subtypes)),
+            proof_of(facts.jobs.get(step.job), step.job, step.spans),
+        )
+        for step in reach.path
+    )  # fmt: skip
+    rulings = (
+        [Ruling(name, *policy.decide(name, namespace, table, reach.exposure)) for name in classes] if policy else []
+    )
+    kind = str(stored.kind) if stored else "table"
+    sure = confidence * CONFIDENCE[reach.exposure]
+    return Holder(
+        key, facts.names[key], table, namespace, kind, reach.exposure, sure, path, facts.usage(key), tuple(rulings)
+    )
+
+
+def _influenced(facts: _Facts, one: Influence) -> Influenced:
+    proof = proof_of(facts.jobs.get(one.job), one.job, one.spans)
+    name = facts.names[one.target] if is_column_key(one.target) else f"{facts.names[one.target]} (rows)"
+    return Influenced(one.target, name, facts.names[one.source], tuple(map(str, one.subtypes)), one.masked, proof)
+
+
+def _blind_spots(facts: _Facts, classification: Classification, sources: Iterable[SourceColumn]) -> Iterator[BlindSpot]:
+    """Yield what the report cannot know."""
+    if not facts.totals:
+        yield BlindSpot("readers", "no query log was ingested")
+    else:
+        first, last = min(one.first_day for one in facts.totals), max(one.last_day for one in facts.totals)
+        covered = {split_dataset_key(one.of)[0] for one in facts.totals}
+        yield BlindSpot("readers outside the logs", f"the logs cover {first} to {last}")
+        if missing := sorted({one.namespace for one in facts.datasets.values()} - covered):
+            yield BlindSpot("readers of some systems", f"no log covers {', '.join(missing)}")
+    unresolved = [one for one in facts.read_jobs.values() if str(one.completeness) in ("tables", "none")]
+    if unresolved:
+        share = f"{len(unresolved):,} of {len(facts.read_jobs):,} jobs that read these tables"
+        yield BlindSpot("columns of some SQL", f"{share} are known by table only (lineage diagnostics)")
+    possibly = sorted({name for one in sources for name in one.possibly})
+    if possibly:
+        shown = ", ".join(possibly[:5]) + (f" and {len(possibly) - 5:,} more" if len(possibly) > 5 else "")
+        yield BlindSpot("tables that may hold values", f"written by SQL whose columns are not known: {shown}")
+    if classification.pending:
+        yield BlindSpot("pending tags", f"of columns that are not known: {len(classification.pending):,}")

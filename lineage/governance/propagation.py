@@ -1,0 +1,162 @@
+"""Where values go: from a column along every edge on which its value flows, and what is left of it there.
+
+A path shows as little as the step that hides most; a column shows as much as the path that hides least. So for each
+exposure in turn, the most first, a breadth-first search over the steps that hide no more finds the columns that are
+reached like that, each by a shortest path.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+
+from lineage.frozen import frozen
+from lineage.governance.exposure import EXPOSURES, Exposure, ValueEffects, exposure_of
+from lineage.model.influence.evidence import Chain
+from lineage.model.influence.transformations import EdgeKind, Subtype
+from lineage.store.protocol import GraphStore
+from lineage.store.values import Direction, StoredEdge, StoredJob
+
+__all__ = ["Influence", "Reach", "Spread", "ValueGraph", "ValueStep", "load_value_graph", "spread"]
+
+
+@frozen(order=True)
+class ValueStep:
+    """One edge along which a value flows: of a job, with what it leaves of the value."""
+
+    source: str
+    target: str
+    job: str
+    exposure: Exposure
+    subtypes: tuple[Subtype, ...] = ()
+    spans: tuple[Chain, ...] = ()
+
+
+@frozen(order=True)
+class Influence:
+    """A column, or the rows of a table, that a value decides about without flowing there."""
+
+    source: str
+    target: str
+    job: str
+    subtypes: tuple[Subtype, ...] = ()
+    masked: bool = False
+    spans: tuple[Chain, ...] = ()
+
+
+@frozen
+class ValueGraph:
+    """The steps and influences out of each column, by its key."""
+
+    steps: Mapping[str, Sequence[ValueStep]]
+    influences: Mapping[str, Sequence[Influence]]
+    jobs: Mapping[str, StoredJob]
+
+
+@frozen
+class Reach:
+    """How the value arrives in a column: the exposure, and the steps that prove it, from the source on."""
+
+    exposure: Exposure
+    path: tuple[ValueStep, ...]
+
+    @property
+    def hops(self) -> int:
+        """Number of steps."""
+        return len(self.path)
+
+
+@frozen
+class Spread:
+    """Where the value of a column goes: reached columns by key, influences, and columns at which it is stopped."""
+
+    start: str
+    reached: Mapping[str, Reach]
+    influences: tuple[Influence, ...]
+    stopped: tuple[str, ...] = ()
+
+
+def load_value_graph(store: GraphStore, starts: Collection[str], functions: ValueEffects) -> ValueGraph:
+    """Return all live steps downstream of some columns, read level by level.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    found: defaultdict[str, list[StoredEdge]] = defaultdict(list)
+    seen, level = set(starts), sorted(set(starts))
+    while level:
+        for hop in store.expand(level, Direction.DOWNSTREAM):
+            found[hop.via].append(hop.edge)
+        ends = {edge.target for via in level for edge in found.get(via, ()) if edge.kind is EdgeKind.CONTRIBUTES}
+        level = sorted(ends - seen)
+        seen |= ends
+    jobs = {job.key: job for job in store.jobs({edge.job for edges in found.values() for edge in edges})}
+    steps: dict[str, list[ValueStep]] = {}
+    influences: dict[str, list[Influence]] = {}
+    for via, edges in found.items():
+        steps[via] = sorted({_step(via, one, jobs, functions) for one in edges if one.kind is EdgeKind.CONTRIBUTES})
+        influences[via] = sorted({_influence(via, one) for one in edges if one.kind is EdgeKind.REFERENCES})
+    return ValueGraph(steps, influences, jobs)
+
+
+def spread(graph: ValueGraph, start: str, stops: Collection[str] = ()) -> Spread:
+    """Return where the value of a column goes. At `stops` it is not shown, and does not go on."""
+    reached: dict[str, Reach] = {}
+    stopped: set[str] = set()
+    for exposure in EXPOSURES:
+        into = _search(graph.steps, start, exposure, stops, stopped)
+        for node in into:
+            if node not in reached:
+                reached[node] = Reach(exposure, _path(into, start, node))
+    holders = [start, *(one for one, reach in reached.items() if reach.exposure is not Exposure.MASKED)]
+    influences = {one for holder in holders for one in graph.influences.get(holder, ())}
+    outside = (one for one in influences if one.target not in reached and one.target != start)
+    return Spread(start, reached, _first_of_each(outside), tuple(sorted(stopped)))
+
+
+def _search(
+    steps: Mapping[str, Sequence[ValueStep]],
+    start: str,
+    most: Exposure,
+    stops: Collection[str],
+    stopped: set[str],
+) -> dict[str, ValueStep]:
+    """Return the last step of a shortest path to each column, over steps that hide no more than `most`."""
+    into: dict[str, ValueStep] = {}
+    level = [start]
+    while level:
+        following: list[str] = []
+        for step in sorted(step for node in level for step in steps.get(node, ()) if step.exposure.rank <= most.rank):
+            if step.target in stops:
+                stopped.add(step.target)
+            elif step.target != start and step.target not in into:
+                into[step.target] = step
+                following.append(step.target)
+        level = following
+    return into
+
+
+def _path(into: Mapping[str, ValueStep], start: str, node: str) -> tuple[ValueStep, ...]:
+    steps: list[ValueStep] = []
+    while node != start:
+        steps.append(into[node])
+        node = into[node].source
+    return tuple(reversed(steps))
+
+
+def _first_of_each(influences: Iterable[Influence]) -> tuple[Influence, ...]:
+    """Return one influence of each target: one that is not masked, if there is any."""
+    found: dict[str, Influence] = {}
+    for one in sorted(influences, key=lambda one: (one.masked, one)):
+        found.setdefault(one.target, one)
+    return tuple(found[target] for target in sorted(found))
+
+
+def _step(via: str, edge: StoredEdge, jobs: Mapping[str, StoredJob], functions: ValueEffects) -> ValueStep:
+    job = jobs.get(edge.job)
+    exposure = exposure_of(edge, job.sql if job else None, functions)
+    return ValueStep(via, edge.target, edge.job, exposure, edge.subtypes, edge.spans)
+
+
+def _influence(via: str, edge: StoredEdge) -> Influence:
+    return Influence(via, edge.target, edge.job, edge.subtypes, edge.masking, edge.spans)

@@ -1,0 +1,187 @@
+"""A report as text: Markdown, rows for CSV and tables, and one HTML page that can be printed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from importlib.resources import files
+from typing import Any
+
+import jinja2
+
+from lineage.governance.exposure import EXPOSURES, Exposure
+from lineage.governance.pii_report import Holder, PiiReport, SourceColumn
+from lineage.model.text.visible_text import visible_line
+
+__all__ = ["REPORT_COLUMNS", "html_page", "markdown", "report_rows", "summary_sentences"]
+
+REPORT_COLUMNS = (
+    "source", "classes", "column", "table", "exposure", "confidence", "hops", "verdict", "reads", "users", "last read",
+    "proof",
+)  # fmt: skip
+_WORDS = {
+    Exposure.UNMASKED: "as they are",
+    Exposure.PARTIAL: "in part",
+    Exposure.AGGREGATED: "summed up",
+    Exposure.MASKED: "masked",
+}
+
+
+def report_rows(report: PiiReport) -> list[tuple[object, ...]]:
+    """Return a row for each source, and for each column that it reaches."""
+    return [_row(source, holder) for source, holder in report.rows]
+
+
+def summary_sentences(report: PiiReport) -> list[str]:
+    """Return what a manager reads first."""
+    classes = f" ({', '.join(report.classes)})" if report.classes else ""
+    sources = len(report.sources)
+    found = [
+        f"{_counted(sources, 'column')} {'holds' if sources == 1 else 'hold'} personal data at the source{classes}."
+    ]
+    reached = sum(report.exposed.values())
+    kinds = ", ".join(f"{number:,} {_WORDS[exposure]}" for exposure, number in report.exposed.items() if number)
+    found.append(
+        f"The values reach {_counted(reached, 'other column')} in {_counted(len(report.tables), 'table')}: {kinds}."
+        if reached
+        else "The values reach no other column that is known."
+    )
+    if report.has_policy:
+        verdicts = ", ".join(f"{verdict} {number:,}" for verdict, number in report.verdicts.items())
+        found.append(f"Columns by what the policy says: {verdicts}.")
+    if report.blind_spots:
+        found.append(
+            f"What this report cannot know: {'; '.join(f'{one.what} ({one.why})' for one in report.blind_spots)}."
+        )
+    return found
+
+
+def markdown(report: PiiReport) -> str:
+    """Return the report in Markdown."""
+    lines = [f"# Personal data, {report.at:%Y-%m-%d %H:%M} UTC", "", *_bullets(map(_plain, summary_sentences(report)))]
+    for source, holder in report.denied:
+        lines += [*([] if "## Not allowed" in lines else ["", "## Not allowed", ""])]
+        lines.append(f"- {_code(holder.name)}: {holder.exposure}, from {_code(source.name)}{_ruling(holder)}")
+    for source in report.sources:
+        lines += ["", f"## {_code(source.name)}", "", *_bullets(_tag_sentences(source)), ""]
+        if source.holders:
+            lines += [
+                "| column | shows | confidence | hops | readers | last read | policy |",
+                "|---|---|--:|--:|---|---|---|",
+            ]
+            lines += (_table_line(one) for one in source.holders)
+        lines += _paths(source)
+        lines += _further(source)
+    return "\n".join(lines) + "\n"
+
+
+def html_page(report: PiiReport) -> str:
+    """Return the report as one HTML page without anything from elsewhere."""
+    widest = max(report.exposed.values(), default=0) or 1
+    bars = [
+        {"name": str(one), "number": report.exposed[one], "width": round(260 * report.exposed[one] / widest)}
+        for one in EXPOSURES
+    ]
+    return _page().render(report=report, sentences=summary_sentences(report), bars=bars)
+
+
+@cache
+def _page() -> jinja2.Template:
+    text = files("lineage.governance").joinpath("report.html.j2").read_text(encoding="utf-8")
+    environment = jinja2.Environment(
+        autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
+    )
+    environment.filters["shown"] = lambda text: visible_line(str(text))
+    return environment.from_string(text)
+
+
+def _row(source: SourceColumn, holder: Holder) -> tuple[object, ...]:
+    classes = [one.name for one in source.tags]
+    last = holder.usage.last_read
+    proof = "; ".join(f"{step.proof.place}: {' → '.join(step.proof.sql)}" for step in holder.path)
+    return (
+        source.name, classes, holder.name, holder.table, str(holder.exposure), f"{holder.confidence:.2f}", holder.hops,
+        str(holder.verdict), holder.usage.reads, holder.users, f"{last:%Y-%m-%d}" if last else None, proof,
+    )  # fmt: skip
+
+
+def _tag_sentences(source: SourceColumn) -> Iterator[str]:
+    for tag in source.tags:
+        by = f" by {_plain(tag.stated_by)}" if tag.stated_by else ""
+        at = f" on {tag.at:%Y-%m-%d}" if tag.at.year > 1970 else ""
+        why = f": {_plain(tag.why)}" if tag.why else ""
+        yield f"**{_plain(tag.name)}** ({tag.confidence:.2f}), {_plain(tag.source)}{by}{at}{why}"
+    own = source.own
+    yield f"read {_counted(own.usage.reads, 'time')}{_users(own)}{_ruling(own)}"
+
+
+def _table_line(one: Holder) -> str:
+    last = f"{one.usage.last_read:%Y-%m-%d}" if one.usage.last_read else ""
+    verdict = str(one.verdict) if one.rulings else ""
+    cells = (
+        _code(one.name),
+        one.exposure,
+        f"{one.confidence:.2f}",
+        one.hops,
+        _plain(", ".join(one.users)),
+        last,
+        verdict,
+    )
+    return f"| {' | '.join(map(str, cells))} |"
+
+
+def _paths(source: SourceColumn) -> Iterator[str]:
+    if source.holders:
+        yield from ("", "How each is reached:", "")
+    for one in source.holders:
+        yield f"- {_code(one.name)}"
+        for step in one.path:
+            sql = " → ".join(map(_code, step.proof.sql))
+            way = f"{_code(step.source)} → {_code(step.target)}, {step.exposure}"
+            yield f"  - {way}: {sql} ({_plain(step.proof.place)})"
+
+
+def _further(source: SourceColumn) -> Iterator[str]:
+    if source.influenced:
+        yield from ("", "It decides, without its value, about:", "")
+        for one in source.influenced:
+            yield f"- {_code(one.name)}, by {_code(one.by)} ({', '.join(one.how)}){', masked' if one.masked else ''}"
+    if source.stopped:
+        yield from ("", "Not followed beyond columns that are said to hold none of it:", "")
+        yield from (f"- {_code(name)}" for name in source.stopped)
+    if source.possibly:
+        yield from ("", "Tables that may hold it, written by SQL whose columns are not known:", "")
+        yield from (f"- {_code(name)}" for name in source.possibly)
+
+
+def _users(holder: Holder) -> str:
+    number = _counted(holder.usage.users.distinct, "user")
+    return f" by {number} ({_plain(', '.join(holder.users))})" if holder.users else ""
+
+
+def _ruling(holder: Holder) -> str:
+    said = [
+        f"{one.verdict} {one.name}"
+        + "".join(f", {name.replace('_', ' ')}: {text}" for name, text in one.entry.record.items())
+        for one in holder.rulings
+        if one.entry is not None
+    ]
+    return f"; policy: {_plain('; '.join(said))}" if said else ""
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
+
+
+def _bullets(sentences: Any) -> list[str]:
+    return [f"- {one}" for one in sentences]
+
+
+def _plain(text: str) -> str:
+    return re.sub(r"([\\`*_{}\[\]<>|#])", r"\\\1", visible_line(text))
+
+
+def _code(text: str) -> str:
+    shown = visible_line(text).replace("|", "\\|")
+    return f"`` {shown} ``" if "`" in shown else f"`{shown}`"

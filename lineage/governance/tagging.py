@@ -1,0 +1,145 @@
+"""The classes of columns: what people, rules, files and other sources say, and which of it counts.
+
+A denial ("not PII") wins over everything else, whoever states it, and stays: a denied `pii` denies all classes. Of
+several sources that state one class, people come first, then files, then what other products say, then rules.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from datetime import UTC, datetime
+
+from lineage.frozen import frozen
+from lineage.governance.rules import ClassRules
+from lineage.model.names import column_key, is_column_key, split_column_key, split_dataset_key
+from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredColumn, StoredTag
+from lineage.traversal import NameLookupError, UnknownNameError, resolve_column, resolve_table
+
+__all__ = ["ANY_CLASS", "Classification", "classify", "column_to_tag", "named_column"]
+
+ANY_CLASS = "pii"
+"""The class of personal data of any kind; denied, it denies all classes."""
+_SOURCES = ("manual", "csv")
+_UNKNOWN_TIME = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+@frozen
+class Classification:
+    """The tags that count, by the key of their column; the denials; and tags whose columns are not known (pending)."""
+
+    tags: Mapping[str, tuple[StoredTag, ...]]
+    denials: Mapping[str, tuple[StoredTag, ...]]
+    pending: tuple[StoredTag, ...]
+
+    def columns_of(self, classes: Collection[str] = ()) -> list[str]:
+        """Return the keys of the columns that have one of these classes, or any class, sorted."""
+        return sorted(key for key, tags in self.tags.items() if not classes or any(one.name in classes for one in tags))
+
+    def denies(self, column: str, classes: Collection[str]) -> bool:
+        """Return whether someone says that a column holds none of these classes."""
+        denied = {one.name for one in self.denials.get(column, ())}
+        return ANY_CLASS in denied or (bool(classes) and set(classes) <= denied)
+
+
+def classify(store: GraphStore, rules: ClassRules) -> Classification:
+    """Return the classes of all columns.
+
+    Besides tags, the names of classes among the tags of `describe`, and of sources such as dbt, count.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    stated = store.tags()
+    names = {ANY_CLASS, *rules.classes, *(one.name for one in stated)}
+    described = {one.key: one for one in store.tagged_columns()}
+    known = described | {one.key: one for one in store.columns_by_key({one.column for one in stated})}
+    by_column: defaultdict[str, list[StoredTag]] = defaultdict(list)
+    pending = []
+    for tag in stated:
+        key = _present(store, tag.column, known)
+        if key is None:
+            pending.append(tag)
+        else:
+            by_column[key].append(tag)
+    for key, column in described.items():
+        by_column[key] += _described(column, names)
+    denials = {key: tuple(one for one in tags if one.denied) for key, tags in by_column.items()}
+    denials = {key: tags for key, tags in denials.items() if tags}
+    counting = {key: _counting(tags, {one.name for one in denials.get(key, ())}) for key, tags in by_column.items()}
+    return Classification({key: tags for key, tags in counting.items() if tags}, denials, tuple(pending))
+
+
+def named_column(store: GraphStore, text: str) -> str:
+    """Return the key of the column that a text names.
+
+    Raises:
+        NameLookupError: no column has that name, or several have.
+        StoreError: the store could not be read.
+    """
+    return resolve_column(store, text).key
+
+
+def column_to_tag(store: GraphStore, text: str) -> tuple[str, UnknownNameError | None]:
+    """Return the key of the column to tag, and why it is not known: its tag is pending until it is.
+
+    Of a column that is not known, its table has to be, or the text has to be a key.
+
+    Raises:
+        NameLookupError: several columns have the name, or it names no column of a known table.
+        StoreError: the store could not be read.
+    """
+    try:
+        return named_column(store, text), None
+    except UnknownNameError as unknown:
+        if is_column_key(text) and "/" in text:
+            return text, unknown
+        table, dot, path = text.rpartition(".")
+        if not dot:
+            raise
+        try:
+            return column_key(resolve_table(store, table).key, path), unknown
+        except NameLookupError:
+            raise unknown from None
+
+
+def _present(store: GraphStore, key: str, known: Mapping[str, StoredColumn]) -> str | None:
+    """Return the key of a tagged column that is there, under its present name; None if it is not there."""
+    if key in known and known[key].dropped_at is None:
+        return key
+    dataset, path = split_column_key(key)
+    namespace, name = split_dataset_key(dataset)
+    for one in store.find_datasets(name):
+        if one.namespace == namespace and one.dropped_at is None:
+            for column in store.columns([one.key]):
+                if column.path == path or path in column.aliases:
+                    return column.key
+    return None
+
+
+def _described(column: StoredColumn, names: Collection[str]) -> Iterable[StoredTag]:
+    """Yield the classes among the tags of `describe` and of sources."""
+    for name in column.tags:
+        if name in names:
+            yield StoredTag(column.key, name, "description", _UNKNOWN_TIME, "", "described by a steward")
+    for facts in column.stated_facts:
+        for name in facts.tags:
+            if name in names:
+                yield StoredTag(column.key, name, facts.source.partition("/")[0], facts.at, facts.source, "its tag")
+
+
+def _counting(tags: Iterable[StoredTag], denied: Collection[str]) -> tuple[StoredTag, ...]:
+    """Return one tag of each class that is not denied, of the source that comes first."""
+    if ANY_CLASS in denied:
+        return ()
+    best: dict[str, StoredTag] = {}
+    for tag in sorted(tags, key=_precedence):
+        if not tag.denied and tag.name not in denied:
+            best.setdefault(tag.name, tag)
+    return tuple(best[name] for name in sorted(best))
+
+
+def _precedence(tag: StoredTag) -> tuple[object, ...]:
+    place = _SOURCES.index(tag.source) if tag.source in _SOURCES else len(_SOURCES) + (tag.source == "rules")
+    return place, -tag.confidence, tag

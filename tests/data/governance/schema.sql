@@ -1,0 +1,22 @@
+-- A made-up company: customers (crm), orders (shop), support, web traffic (web), and people (hr).
+create table crm.companies (id int primary key, name text, country text, vat_id text);
+create table crm.customers (id int primary key, company_id int references crm.companies(id), email text, first_name text, last_name text, phone text, birth_date date, ssn text, created_at timestamp);
+create table crm.addresses (id int primary key, customer_id int references crm.customers(id), street text, zip text, city text, country text);
+create table crm.leads (id int primary key, email text, source text, created_at timestamp);
+create table crm.campaigns (id int primary key, title text, starts_on date);
+create table crm.campaign_members (campaign_id int references crm.campaigns(id), customer_id int references crm.customers(id), opened boolean);
+create table crm.consents (customer_id int references crm.customers(id), purpose text, given_at timestamp);
+create table crm.notes (id int primary key, customer_id int references crm.customers(id), body text);
+create table shop.categories (id int primary key, name text);
+create table shop.products (id int primary key, category_id int references shop.categories(id), title text, price numeric);
+create table shop.orders (id int primary key, customer_id int references crm.customers(id), ordered_at timestamp, status text, amount numeric);
+create table shop.order_items (id int primary key, order_id int references shop.orders(id), product_id int references shop.products(id), quantity int, price numeric);
+create table shop.payments (id int primary key, order_id int references shop.orders(id), card_number text, iban text, amount numeric, paid_at timestamp);
+create table shop.refunds (id int primary key, payment_id int references shop.payments(id), amount numeric);
+create table shop.shipments (id int primary key, order_id int references shop.orders(id), address_id int references crm.addresses(id), carrier text);
+create table support.agents (id int primary key, name text);
+create table support.tickets (id int primary key, customer_id int references crm.customers(id), agent_id int references support.agents(id), subject text, opened_at timestamp, closed_at timestamp);
+create table support.messages (id int primary key, ticket_id int references support.tickets(id), sender_email text, body text);
+create table web.sessions (id int primary key, customer_id int references crm.customers(id), ip inet, user_agent text, started_at timestamp);
+create table web.page_views (id int primary key, session_id int references web.sessions(id), url text, viewed_at timestamp);
+create table hr.employees (id int primary key, full_name text, salary numeric, hired_on date);

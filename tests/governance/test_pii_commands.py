@@ -1,0 +1,184 @@
+"""`lineage pii` and `lineage unused` on a made-up company."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+
+from lineage.model.statement import DatasetKind
+from lineage.store import open_store
+from tests.cli.running import lineage
+from tests.store.batch_builders import batch, job, table
+
+
+@pytest.fixture
+def tagged(path: Path) -> Path:
+    assert lineage("tag", "scan", "--store", path).code == 0
+    return path
+
+
+def _policy(folder: Path, text: str) -> Path:
+    file = folder / "policy.yaml"
+    file.write_text(text)
+    return file
+
+
+def test_a_policy_decides_by_class_place_and_exposure(tagged: Path, tmp_path: Path) -> None:
+    policy = _policy(
+        tmp_path,
+        "policies:\n"
+        "  - {classes: [email], tables: ['export.newsletter'], verdict: warn, purpose: newsletter}\n"
+        "  - {classes: ['*'], tables: ['export.*'], verdict: deny, why: no exports}\n"
+        "  - {classes: [phone], namespaces: ['snowflake*'], verdict: deny}\n",
+    )
+    done = lineage("pii", "report", "--policy", policy, "--format", "json", "--store", tagged)
+    assert done.code == 1
+    verdicts = {
+        (source["name"], one["name"]): one["verdict"]
+        for source in done.json["sources"]
+        for one in (source["own"], *source["reached"])
+    }
+    email = "crm.customers.email"
+    assert verdicts[email, "export.newsletter.email"] == "warn"
+    assert verdicts[email, "export.crm_copy.email"] == "deny"
+    assert verdicts[email, "export.suppressed.email_hash"] == "allow"
+    assert verdicts["crm.customers.phone", "stage.contacts.phone"] == "allow"
+    assert lineage("pii", "report", "--policy", policy, "--class", "ip", "--store", tagged).code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("policies:\n  - classes: [email]\n    verdict: maybe\n", ":3:5: policies.0.verdict"),
+        ("policies:\n  - classes: [email\n", ":3:1: not YAML"),
+        ("policies:\n  - {verdict: deny, exposures: [all]}\n", ":2:33: policies.0.exposures.0"),
+        ("policy: []\n", ":1:1: "),
+    ],
+)
+def test_a_wrong_policy_says_where(tagged: Path, tmp_path: Path, text: str, expected: str) -> None:
+    policy = _policy(tmp_path, text)
+    done = lineage("pii", "report", "--policy", policy, "--store", tagged)
+    assert done.code == 2
+    assert f"{policy}{expected}" in " ".join(done.err.split())
+
+
+def test_what_is_new_since_a_report(tagged: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "report.json"
+    lineage("pii", "report", "--format", "json", "--output", saved, "--store", tagged)
+    assert lineage("pii", "report", "--diff", saved, "--store", tagged).code == 0
+    report = json.loads(saved.read_text())
+    [ip] = [one for one in report["sources"] if one["name"] == "web.sessions.ip"]
+    ip["reached"] = [one for one in ip["reached"] if one["name"] != "stage.sessions.ip"]
+    ip["reached"][0]["exposure"] = "masked"
+    ip["reached"].append({"name": "mart.gone", "exposure": "unmasked"})
+    saved.write_text(json.dumps(report))
+    done = lineage("pii", "report", "--diff", saved, "--format", "json", "--store", tagged)
+    assert done.code == 1
+    assert [(one["column"], one["before"], one["shows"]) for one in done.json][-1] == ("mart.gone", "unmasked", "less")
+    assert {one["column"] for one in done.json if one["shows"] == "more"} >= {"stage.sessions.ip"}
+    saved.write_text("{}")
+    assert lineage("pii", "report", "--diff", saved, "--store", tagged).code == 2
+
+
+def test_the_page_has_everything_in_itself(tagged: Path, tmp_path: Path) -> None:
+    page = tmp_path / "report.html"
+    lineage("tag", "add", "crm.notes.body", "<script>", "--why", "</td><img src=x>", "--store", tagged)
+    assert lineage("pii", "report", "--format", "html", "--output", page, "--store", tagged).code == 0
+    text = page.read_text(encoding="utf-8")
+    assert not re.findall(r"(?:src|href|url\()\s*=?\s*[\"']?(?:https?:|//)", text)
+    assert "<script>" not in text
+    assert "<img" not in text
+    assert "<svg" in text
+    assert "The values reach" in text
+    assert "md5(lower(email))" in text
+    markdown = lineage("pii", "report", "--format", "markdown", "--store", tagged).out
+    assert "<script>" not in markdown
+    assert "`mart.joined_back.email`" in markdown
+
+
+def test_a_source_that_another_explains_is_no_source(tagged: Path) -> None:
+    names = {
+        one["name"]
+        for one in lineage("pii", "report", "-f", "json", "--class", "email", "--store", tagged).json["sources"]
+    }
+    assert names == {"crm.customers.email", "crm.leads.email", "support.messages.sender_email"}
+    lineage("tag", "add", "export.crm_copy.email", "email", "--store", tagged)
+    listed = lineage("pii", "report", "-f", "json", "--class", "email", "--store", tagged).json["sources"]
+    assert "export.crm_copy.email" in {one["name"] for one in listed}
+
+
+def test_who_read_a_class(tagged: Path) -> None:
+    done = lineage("pii", "access", "--class", "email", "--json", "--store", tagged).json
+    assert {(one["user"], one["column"], one["shows"], one["queries"]) for one in done["accesses"]} == {
+        ("ana", "mart.customer_360.email", "unmasked", 2),
+        ("bo", "mart.customer_360.email", "unmasked", 1),
+        ("cy", "mart.reachable.contact", "unmasked", 1),
+        ("dba", "crm.customers.email", "unmasked", 1),
+        ("mailer", "export.newsletter.email", "unmasked", 1),
+        ("mailer", "export.newsletter.email_domain", "partial", 1),
+    }
+    assert done["blind_spots"][0] == "only what is in the logs from 2026-01-03 to 2026-02-28 of postgres"
+    since = lineage("pii", "access", "--class", "email", "--since", "2026-02-21", "--json", "--store", tagged).json
+    assert {one["user"] for one in since["accesses"]} == {"bo", "cy", "dba", "mailer"}
+    hidden = lineage("pii", "access", "--hide-users", "--json", "--store", tagged).out
+    assert not {"ana", "mailer"} & {one["user"] for one in json.loads(hidden)["accesses"]}
+    done = lineage("pii", "access", "--since", "2027-01-01", "--store", tagged)
+    assert done.code == 1
+    assert "no log covers 2027-01-01" in done.err
+
+
+def test_unused_tables_in_the_order_in_which_they_can_be_dropped(tagged: Path) -> None:
+    done = lineage("unused", "--days", "30", "--until", "2026-02-28", "--json", "--store", tagged).json
+    names = [one["name"] for one in done["tables"]]
+    used = {
+        "crm.customers", "crm.leads", "crm.addresses", "crm.consents", "shop.orders", "stage.contacts", "stage.orders",
+        "stage.people_safe", "stage.customers", "mart.customer_360", "export.newsletter", "mart.reachable",
+        "mart.revenue_daily",
+    }  # fmt: skip
+    assert not used & set(names)
+    assert len(names) == 51 - len(used)
+    chains = ("mart.salaries stage.employees hr.employees", "export.loyalty export.crm_copy_of_copy export.crm_copy",
+              "mart.card_fraud stage.payments shop.payments")  # fmt: skip
+    for before, after in (pair for chain in chains for pair in pairwise(chain.split())):
+        assert names.index(before) < names.index(after)
+    [salaries] = [one for one in done["tables"] if one["name"] == "mart.salaries"]
+    assert (salaries["last_read"], salaries["sure"]) == ("2026-01-03", "high")
+    assert done["tables"][0]["but"] != []
+    long = lineage("unused", "--days", "60", "--until", "2026-02-28", "--json", "--columns", "--store", tagged).json
+    assert "mart.salaries" not in {one["name"] for one in long["tables"]}
+    columns = {f"{one['table']}.{one['column']}" for one in long["columns"]}
+    assert {"mart.salaries.top_salary", "crm.customers.ssn"} <= columns
+    assert not {"mart.salaries.average_salary", "crm.customers.email"} & columns
+
+
+def test_what_leaves_the_warehouse_is_used(tagged: Path) -> None:
+    with open_store(tagged) as store:
+        exported = job("export.py", reads=["crm.companies"], writes=["out.csv"], at=1)
+        file = replace(table("out.csv", kind=DatasetKind.FILE), namespace="postgres")
+        reads, writes = ("postgres/crm.companies",), ("postgres/out.csv",)
+        written = replace(exported, job=replace(exported.job, reads=reads, writes=writes))
+        store.apply(batch(file, written, run="export"))
+    done = lineage("unused", "--days", "30", "--until", "2026-02-28", "--json", "--store", tagged).json
+    assert not {"crm.companies", "out.csv"} & {one["name"] for one in done["tables"]}
+
+
+def test_without_a_log_nothing_is_unused(tagged: Path, tmp_path: Path) -> None:
+    done = lineage("unused", "--days", "90", "--until", "2030-01-01", "--store", tagged)
+    assert done.code == 1
+    assert "no log covers 2029-10-04 to 2030-01-01: the logs end on 2026-02-28" in done.err
+    (tmp_path / "one.sql").write_text("create view b as select a from c")
+    lineage("ingest", "sql", tmp_path / "one.sql", "--dialect", "postgres", "--store", tmp_path / "new.db")
+    done = lineage("unused", "--store", tmp_path / "new.db")
+    assert done.code == 1
+    assert "no query log was ingested" in done.err
+
+
+def test_where_tells_of_any_column(path: Path) -> None:
+    done = lineage("pii", "where", "hr.employees.salary", "--store", path, columns=80)
+    assert done.out.startswith("hr.employees.salary (no tag) is in 3 other columns: 2 unmasked, 1 aggregated")
+    assert max(map(len, done.out.splitlines())) <= 80

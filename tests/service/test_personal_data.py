@@ -1,0 +1,72 @@
+"""Personal data over GraphQL: tags by stewards, where values are, unused tables, and who sees what."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+from lineage.model.batch import UsageRecord
+from lineage.store import open_store
+from lineage_graphql.access.access_tokens import TokenFile
+from lineage_graphql.access.roles import Role
+from lineage_graphql.settings import Settings
+from tests.service.graph import fill
+from tests.service.running import Service, running
+from tests.store.batch_builders import batch, day, key
+
+READ = UsageRecord(key("staged.mail"), day(4).date(), reads=1, users=(("ana", 1),), last_read=day(4))
+TAG = """mutation ($c: String!, $n: String!, $d: Boolean! = false) {
+  tag(column: $c, name: $n, denied: $d, why: "form") { name denied why source } }"""
+UNTAG = "mutation ($c: String!, $n: String!) { untag(column: $c, name: $n) { name } }"
+EXPOSURES = """{ exposures(column: "users.email") { name totalCount tags { name }
+  columns { name exposure hops users path { source target exposure sql } } influenced { name } } }"""
+
+
+def test_tags_are_added_and_removed_one_by_one(service: Service) -> None:
+    service.data(TAG, c="users.email", n="Email")
+    found = service.data(TAG, c="users.email", n="gdpr")["tag"]
+    assert [one["name"] for one in found] == ["email", "gdpr"]
+    assert service.data(UNTAG, c="users.email", n="gdpr")["untag"] == [{"name": "email"}]
+    assert service.refusal(UNTAG, c="users.email", n="gdpr")["code"] == "NOT_FOUND"
+    assert service.refusal(TAG, c="users.email", n=" ")["code"] == "BAD_ARGUMENT"
+    assert service.refusal(TAG, c="nowhere.at_all", n="email")["code"] == "NOT_FOUND"
+    assert service.data('{ columnTags(column: "users.email") { name why } }')["columnTags"] == [
+        {"name": "email", "why": "form"}
+    ]
+    assert service.data('{ search(text: "email", tags: ["email"]) { totalCount } }')["search"]["totalCount"] == 1
+
+
+def test_where_values_are(service: Service) -> None:
+    service.data(TAG, c="users.email", n="email")
+    found = service.data(EXPOSURES)["exposures"]
+    assert (found["name"], found["tags"]) == ("users.email", [{"name": "email"}])
+    assert found["totalCount"] == len(found["columns"]) > 0
+    report = service.data("{ piiReport { totalCount classes sources { name columns { name } } blindSpots } }")[
+        "piiReport"
+    ]
+    assert (report["totalCount"], report["classes"]) == (1, ["email"])
+    assert len(report["sources"][0]["columns"]) == found["totalCount"]
+    assert service.data('{ piiReport(classes: ["phone"]) { totalCount } }')["piiReport"]["totalCount"] == 0
+    service.data(TAG, c=found["columns"][0]["name"], n="email", d=True)
+    assert service.data(EXPOSURES.replace("totalCount", "stopped"))["exposures"]["stopped"]
+
+
+def test_unused_tables_are_refused_without_a_log_of_the_time(service: Service) -> None:
+    unused = "query ($until: Date!) { unused(days: 2, until: $until) { totalCount logLastDay tables { name sure } } }"
+    found = service.data(unused, until="2024-01-05")["unused"]
+    assert found["totalCount"] == len(found["tables"])
+    assert service.refusal(unused, until="2030-01-01")["code"] == "NOT_FOUND"
+
+
+def test_only_stewards_see_names_of_users_and_sql(tmp_path: Path) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    with open_store(tmp_path / "store.db") as store:
+        fill(store)
+        store.apply(replace(batch(run="usage"), usage=(READ,)))
+        with running(store, Settings(tokens=tokens.path)) as service:
+            (reader, _), (steward, _) = (tokens.create(str(one), [one]) for one in (Role.READER, Role.STEWARD))
+            hidden, shown = (service.data(EXPOSURES, token)["exposures"]["columns"] for token in (reader, steward))
+    assert {one["users"] is None and one["path"][0]["sql"] is None for one in hidden} == {True}
+    assert [one["users"] for one in shown if one["name"] == "staged.mail"] == [["ana"]]
+    assert shown[0]["path"][0]["sql"] == ["email"]
+    assert "ana" not in str(hidden)

@@ -17,7 +17,9 @@ from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.limits.extension import WithinLimits
 from lineage_graphql.schema import diff, extraction, stewardship, traversal
+from lineage_graphql.schema.adjacent import AdjacentQueries
 from lineage_graphql.schema.fields import LONG, Long, argument
+from lineage_graphql.schema.groups import Groups
 from lineage_graphql.schema.lists import Lists
 from lineage_graphql.schema.lookups import Lookups
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
@@ -39,7 +41,7 @@ def _reader(info: LineageInfo) -> None:
 
 
 @strawberry.type(description="Queries. Each needs the role reader.")
-class Query(Lookups, Lists, TableUsages, Subgraphs):
+class Query(Lookups, Lists, TableUsages, Subgraphs, AdjacentQueries, Groups):
     """The queries."""
 
     impact = strawberry.field(

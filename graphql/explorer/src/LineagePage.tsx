@@ -92,7 +92,7 @@ export function LineagePage() {
             )}
           </p>
         ))}
-        {picture.missing.map((one) => (
+        {picture.missing.filter((one) => !one.isFocus).map((one) => (
           <p key={one.text} role="status" className="missing">
             {one.text}{" "}
             <button type="button" onClick={() => go(one.lift)}>

@@ -4,7 +4,7 @@ import { useState } from "react";
 import { Kind } from "./Card";
 import { COMPLETENESS, EdgeEvidence, Steps } from "./Evidence";
 import { timeOf, useAnswer } from "./loading";
-import { isColumn, nameOf, plural, tableOf, words } from "./model";
+import { groupBy, isColumn, nameOf, plural, tableOf, words } from "./model";
 import { usePage } from "./navigation";
 import { Failure } from "./Notices";
 import { kindsOf, type Picture } from "./picture";
@@ -104,7 +104,7 @@ function Evidence({ picture, node }: { picture: Picture; node: string }) {
   const { view } = usePage();
   const start = view.of.find((key) => key !== node);
   const into = picture.part.edges.filter((edge) => edge.target === node);
-  const direct = [...Map.groupBy(into, (edge) => `${edge.kind}\n${edge.source}`).values()].map((edges) => edges[0]!);
+  const direct = [...groupBy(into, (edge) => `${edge.kind}\n${edge.source}`).values()].map((edges) => edges[0]!);
   return (
     <section>
       <h3>Evidence</h3>

@@ -1,5 +1,7 @@
 /** Where cards are: layers by longest path, order by barycentres. What has a place keeps it. */
 
+import { groupBy } from "./model";
+
 export const CARD_WIDTH = 264;
 export const LAYER_PITCH = 392;
 const GAP = 26;
@@ -35,26 +37,9 @@ export function place(boxes: readonly Box[], links: readonly Link[], before: Pla
   return places;
 }
 
-/** The number of crossings of links between neighbouring layers, and the total height that links span. */
-export function quality(boxes: readonly Box[], links: readonly Link[], places: Places): { crossings: number; length: number } {
-  const centre = new Map(boxes.map((box) => [box.id, (places.get(box.id)?.y ?? 0) + box.height / 2]));
-  const spans = links.flatMap((link) => {
-    const from = places.get(link.source);
-    const to = places.get(link.target);
-    return from && to ? [{ layer: from.layer, to: to.layer, a: centre.get(link.source)!, b: centre.get(link.target)! }] : [];
-  });
-  let crossings = 0;
-  spans.forEach((one, index) => {
-    for (const other of spans.slice(index + 1)) {
-      if (one.layer === other.layer && one.to === other.to && (one.a - other.a) * (one.b - other.b) < 0) crossings += 1;
-    }
-  });
-  return { crossings, length: spans.reduce((sum, span) => sum + Math.abs(span.a - span.b), 0) };
-}
-
 /** The links without those that close a cycle. */
 export function withoutCycles(ids: readonly string[], links: readonly Link[]): Link[] {
-  const out = group(links, (link) => link.source);
+  const out = groupBy(links, (link) => link.source);
   const state = new Map<string, "open" | "done">();
   const back = new Set<Link>();
   for (const root of ids) {
@@ -88,8 +73,8 @@ function placeAll(boxes: readonly Box[], links: readonly Link[], places: Map<str
   for (const box of [...boxes].sort((a, b) => compare(a.lane, b.lane) || compare(a.id, b.id))) {
     (rows[layers.get(box.id)!] ??= []).push(box);
   }
-  const sources = group(links, (link) => link.target, (link) => link.source);
-  const targets = group(links, (link) => link.source, (link) => link.target);
+  const sources = ends(links, "target", "source");
+  const targets = ends(links, "source", "target");
   const y = new Map<string, number>();
   rows.forEach((row) => stackUp(row, y));
   const heights = new Map(boxes.map((box) => [box.id, box.height]));
@@ -106,8 +91,8 @@ function placeAll(boxes: readonly Box[], links: readonly Link[], places: Map<str
 /** The longest path from a source; sources stand directly before what they lead to. */
 function layersOf(ids: readonly string[], links: readonly Link[]): Map<string, number> {
   const layers = new Map(ids.map((id) => [id, 0]));
-  const into = group(links, (link) => link.target, (link) => link.source);
-  const out = group(links, (link) => link.source, (link) => link.target);
+  const into = ends(links, "target", "source");
+  const out = ends(links, "source", "target");
   const left = new Map(ids.map((id) => [id, into.get(id)?.length ?? 0]));
   const ready = ids.filter((id) => left.get(id) === 0);
   const order: string[] = [];
@@ -169,8 +154,8 @@ function align(row: Box[], y: Map<string, number>, near: (id: string) => string[
 /** Places for new boxes among placed ones: a layer after their sources or before their targets, the nearest free gap. */
 function placeMore(boxes: readonly Box[], fresh: readonly Box[], links: readonly Link[], places: Map<string, Place>): void {
   const heights = new Map(boxes.map((box) => [box.id, box.height]));
-  const sources = group(links, (link) => link.target, (link) => link.source);
-  const targets = group(links, (link) => link.source, (link) => link.target);
+  const sources = ends(links, "target", "source");
+  const targets = ends(links, "source", "target");
   let waiting = [...fresh].sort((a, b) => compare(a.lane, b.lane) || compare(a.id, b.id));
   while (waiting.length) {
     const ready = waiting.filter((box) => [...(sources.get(box.id) ?? []), ...(targets.get(box.id) ?? [])].some((id) => places.has(id)));
@@ -183,7 +168,7 @@ function placeMore(boxes: readonly Box[], fresh: readonly Box[], links: readonly
       return { box, layer: layerBetween(before, after, places), middle };
     });
     chosen.sort((a, b) => a.middle - b.middle);
-    const byLayer = group(chosen, (one) => String(one.layer));
+    const byLayer = groupBy(chosen, (one) => one.layer);
     for (const column of byLayer.values()) {
       // As a block around where its boxes want to be, so that they keep their order.
       let top = column.reduce((sum, one) => sum + one.middle, 0) / column.length - total(column.map((one) => one.box)) / 2;
@@ -215,7 +200,7 @@ function freeNear(wanted: number, height: number, layer: number, boxes: readonly
 
 /** Push down what a box that grew would cover; everything else stays. */
 function separate(boxes: readonly Box[], places: Map<string, Place>): void {
-  for (const column of group(boxes, (box) => String(places.get(box.id)?.layer)).values()) {
+  for (const column of groupBy(boxes, (box) => places.get(box.id)?.layer).values()) {
     column.sort((a, b) => places.get(a.id)!.y - places.get(b.id)!.y);
     let end = -Infinity;
     for (const box of column) {
@@ -226,17 +211,9 @@ function separate(boxes: readonly Box[], places: Map<string, Place>): void {
   }
 }
 
-function group<T>(items: readonly T[], by: (item: T) => string): Map<string, T[]>;
-function group<T, V>(items: readonly T[], by: (item: T) => string, value: (item: T) => V): Map<string, V[]>;
-function group<T>(items: readonly T[], by: (item: T) => string, value: (item: T) => unknown = (item) => item): Map<string, unknown[]> {
-  const found = new Map<string, unknown[]>();
-  for (const item of items) {
-    const list = found.get(by(item));
-    if (list) list.push(value(item));
-    else found.set(by(item), [value(item)]);
-  }
-  return found;
-}
-
 const total = (row: readonly Box[]): number => row.reduce((sum, box) => sum + box.height + GAP, -GAP);
 const compare = (a: string, b: string): number => (a < b ? -1 : a > b ? 1 : 0);
+
+/** The boxes at the other ends of links, by the box at one end. */
+const ends = (links: readonly Link[], by: keyof Link, other: keyof Link): Map<string, string[]> =>
+  new Map([...groupBy(links, (link) => link[by])].map(([id, of]) => [id, of.map((link) => link[other])]));

@@ -1,7 +1,7 @@
 /** Loading of what a view asks for, step by step: its hops, then what is around them. */
 
 import { useEffect, useMemo, useState } from "react";
-import { type ColumnInfo, type Hop, type Part, type TableInfo, tableOf } from "./model";
+import { groupBy, type ColumnInfo, type Hop, type Part, type TableInfo, tableOf } from "./model";
 import { usePage } from "./navigation";
 import { type Answers, type Ask, asksOf, compare, join, kindsOf } from "./picture";
 import type { Extra, HopQuestion, Source } from "./source";
@@ -109,7 +109,7 @@ async function startsOf(source: Source, view: View): Promise<Part> {
 async function around(source: Source, view: View, shown: Part, direction: "UPSTREAM" | "DOWNSTREAM"): Promise<Hop[]> {
   const kinds = kindsOf(view.filters.clauses);
   const tables: TableInfo[] = [...shown.tables.values()];
-  const columns = Map.groupBy(shown.columns.keys(), tableOf);
+  const columns = groupBy(shown.columns.keys(), tableOf);
   const hops: Promise<Hop>[] = [];
   for (let at = 0; at < tables.length; at += TABLES_AT_ONCE) {
     const of = tables.slice(at, at + TABLES_AT_ONCE).flatMap((table) => [table.key, ...(columns.get(table.key) ?? [])]);

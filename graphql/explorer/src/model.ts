@@ -108,3 +108,14 @@ export const plural = (count: number, one: string, many = `${one}s`): string =>
   `${countFormat.format(count)} ${count === 1 ? one : many}`;
 
 export const words = (constant: string): string => constant.toLowerCase().replaceAll("_", " ");
+
+/** Items by key, in order. */
+export function groupBy<T, K>(items: Iterable<T>, by: (item: T) => K): Map<K, T[]> {
+  const groups = new Map<K, T[]>();
+  for (const item of items) {
+    const group = groups.get(by(item));
+    if (group) group.push(item);
+    else groups.set(by(item), [item]);
+  }
+  return groups;
+}

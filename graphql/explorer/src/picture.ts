@@ -65,6 +65,7 @@ export interface Line {
 export interface Missing {
   text: string;
   action: string;
+  isFocus: boolean;
   /** The view without the cause. */
   lift: View;
 }
@@ -152,7 +153,7 @@ export function pictureOf(view: View, answers: Answers, now: Date): Picture {
     hops: paths.hops(view.of),
     missing: missingOf(view, all, order, shown, answers, now),
     anchorOf,
-    more: (key, direction) => moreOf(key, direction, order, answers, view),
+    more: moreOf(view, order, answers),
   };
 }
 
@@ -308,23 +309,45 @@ function linesOf(edges: readonly EdgeInfo[], anchorOf: (key: string) => string |
   return [...lines.values()];
 }
 
-function moreOf(key: string, direction: Direction, order: ReadonlyMap<string, number>, answers: Answers, view: View) {
-  const ends = new Set<string>();
-  let total: number | null = null;
-  let complete = true;
-  const hops = answers.around[direction];
-  for (const hop of hops) {
-    const count = hop.counts.get(key);
-    if (count === undefined) continue;
-    total = count;
-    complete = hop.edges.length >= hop.totalEdges;
-    for (const edge of hop.edges) {
-      const [near, far] = direction === "DOWNSTREAM" ? [edge.source, edge.target] : [edge.target, edge.source];
-      const mine = isColumn(key) ? near === key || near.startsWith(`${key}.`) || key.startsWith(`${near}.`) : tableOf(near) === key;
-      if (mine && !order.has(far) && admitsEdge(edge, hop, view.filters)) ends.add(far);
+type More = Picture["more"];
+
+/** What the next hop would add to a node, from an index that is made once for each direction. */
+function moreOf(view: View, order: ReadonlyMap<string, number>, answers: Answers): More {
+  const indexes = new Map<Direction, { ends: Map<string, Set<string>>; totals: Map<string, number> }>();
+  const indexOf = (direction: Direction) => {
+    const ends = new Map<string, Set<string>>();
+    const totals = new Map<string, number>();
+    for (const hop of answers.around[direction]) {
+      // Exact counts are needed only where not all edges were sent.
+      if (hop.edges.length < hop.totalEdges) hop.counts.forEach((count, key) => totals.set(key, count));
+      for (const edge of hop.edges) {
+        const [near, far] = direction === "DOWNSTREAM" ? [edge.source, edge.target] : [edge.target, edge.source];
+        if (order.has(far) || !admitsEdge(edge, hop, view.filters)) continue;
+        for (const key of isColumn(near) ? [...familyOf(near), tableOf(near)] : [near]) {
+          const known = ends.get(key);
+          if (known) known.add(far);
+          else ends.set(key, new Set([far]));
+        }
+      }
     }
-  }
-  return { count: complete ? ends.size : Math.max(ends.size, (total ?? 0) - order.size), isLowerBound: !complete };
+    return { ends, totals };
+  };
+  return (key, direction) => {
+    const index = indexes.get(direction) ?? indexOf(direction);
+    indexes.set(direction, index);
+    const count = index.ends.get(key)?.size ?? 0;
+    const total = index.totals.get(key);
+    if (total === undefined) return { count, isLowerBound: false };
+    return { count: Math.max(count, total - order.size), isLowerBound: true };
+  };
+}
+
+/** A column and the columns that it is a field of. */
+function familyOf(key: string): string[] {
+  const start = key.indexOf("#");
+  const found = [key];
+  for (let at = key.indexOf(".", start); at > 0; at = key.indexOf(".", at + 1)) found.push(key.slice(0, at));
+  return found;
 }
 
 /** Which filters hide something, each with what it hides alone. */
@@ -333,11 +356,12 @@ function missingOf(view: View, all: Part, order: ReadonlyMap<string, number>, sh
   const tables = (some: Shown) => new Set([...some.nodes].map(tableOf));
   const visible = tables(shown);
   const attempt = (name: string, action: string, lift: View) => {
+    const isFocus = lift.focus !== view.focus;
     const other = filtered(all, order, lift, answers, now);
     const count = [...tables(other)].filter((key) => !visible.has(key)).length;
     const lines = other.edges.length - shown.edges.length;
-    if (count > 0) found.push({ text: `${count === 1 ? "1 table is" : `${count} tables are`} hidden by ${name}.`, action, lift });
-    else if (lines > 0) found.push({ text: `${lines === 1 ? "1 line is" : `${lines} lines are`} hidden by ${name}.`, action, lift });
+    if (count > 0) found.push({ text: `${count === 1 ? "1 table is" : `${count} tables are`} hidden by ${name}.`, action, isFocus, lift });
+    else if (lines > 0) found.push({ text: `${lines === 1 ? "1 line is" : `${lines} lines are`} hidden by ${name}.`, action, isFocus, lift });
   };
   const without = (change: Partial<Filters>): View => ({ ...view, filters: { ...view.filters, ...change } });
   const { filters } = view;

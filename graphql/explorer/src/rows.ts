@@ -1,7 +1,7 @@
 /** The list twin of a picture: its columns as rows, sorted, filtered, and as CSV. */
 
 import { BOTH, CONTRIBUTION, type Lit } from "./light";
-import { isColumn, pathOf, tableOf } from "./model";
+import { groupBy, isColumn, pathOf, tableOf } from "./model";
 import type { Picture } from "./picture";
 import type { Extra, ReachedRow } from "./source";
 
@@ -43,7 +43,7 @@ export function rowsOf(picture: Picture, starts: readonly string[], extras: Read
       for (const [node, lit] of picture.paths.light(start, direction).nodes) related.set(node, ((related.get(node) ?? 0) | lit) as Lit);
     }
   }
-  const into = Map.groupBy(picture.part.edges, (edge) => edge.target);
+  const into = groupBy(picture.part.edges, (edge) => edge.target);
   const rows = [...picture.nodes].filter((key) => isColumn(key) || into.has(key)).map((key): ListRow => {
     const table = picture.part.tables.get(tableOf(key));
     const column = picture.part.columns.get(key);

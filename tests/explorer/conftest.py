@@ -12,7 +12,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 from tests.cli.test_serve_command import served
 from tests.explorer.estate import fill
 
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=6_000)
 
 
 @pytest.fixture(scope="module")
@@ -45,7 +45,7 @@ def page(browser: Browser) -> Iterator[Page]:
     """A page of its own; whatever it reports as an error fails the test."""
     context = browser.new_context(viewport={"width": 1400, "height": 860}, reduced_motion="reduce")
     opened = context.new_page()
-    opened.set_default_timeout(15_000)
+    opened.set_default_timeout(6_000)
     problems: list[str] = []
     opened.on("pageerror", lambda error: problems.append(str(error)))
     opened.on("console", lambda message: problems.append(message.text) if "Content Security" in message.text else None)

@@ -5,7 +5,7 @@ import type { CardActions } from "./Card";
 import { FilterBar } from "./Filters";
 import { List } from "./List";
 import { MOST_CARDS, timeOf, useAnswer, useLoaded } from "./loading";
-import { type Direction, nameOf, plural } from "./model";
+import { type Direction, nameOf, plural, tableOf } from "./model";
 import { usePage } from "./navigation";
 import { Failure } from "./Notices";
 import { Panel } from "./Panel";
@@ -92,6 +92,14 @@ export function LineagePage() {
             )}
           </p>
         ))}
+        {picture.partial.length > 0 && (
+          <p role="status">
+            {plural(new Set(picture.partial.map((edge) => edge.job)).size, "job")} behind these lines could not be fully resolved: there may be more.{" "}
+            <button type="button" className="link" onClick={() => pick(tableOf(picture.partial[0]!.target), { focus: false })}>
+              Why?
+            </button>
+          </p>
+        )}
         {picture.missing.filter((one) => !one.isFocus).map((one) => (
           <p key={one.text} role="status" className="missing">
             {one.text}{" "}

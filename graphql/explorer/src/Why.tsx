@@ -79,6 +79,8 @@ function sourcesOf(details: Details): Cause[] {
   if (dropped) causes.push({ text: `It was dropped on ${dropped.slice(0, 10)}. A date before it (“as of”) shows its lineage.` });
   if (!jobs.length) {
     causes.push({ text: `No ingested SQL, log or project reads or writes ${table.name}. Ingest what does: lineage ingest sql, log or dbt.` });
+  } else if (jobs.every((job) => job.operation === "CREATE_TABLE")) {
+    causes.push({ text: `Only the definition of ${table.name} is known: no ingested SQL, log or project fills or reads it.` });
   } else if (!jobs.some((job) => job.writes)) {
     causes.push({ text: `No ingested job writes ${table.name}: it may be a source, or what fills it was not ingested.` });
   }

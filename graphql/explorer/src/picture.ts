@@ -79,6 +79,8 @@ export interface Picture {
   paths: Paths;
   hops: Map<string, number>;
   missing: Missing[];
+  /** Edges whose job was not fully resolved: there may be more than is shown. */
+  partial: EdgeInfo[];
   /** The row or card that stands for a node. */
   anchorOf(key: string): string | null;
   /** How many columns and tables the next hop would add; at least so many if not all are known. */
@@ -152,6 +154,7 @@ export function pictureOf(view: View, answers: Answers, now: Date): Picture {
     paths,
     hops: paths.hops(view.of),
     missing: missingOf(view, all, order, shown, answers, now),
+    partial: shown.edges.filter((edge) => (part.jobs.get(edge.job)?.completeness ?? "FULL") !== "FULL"),
     anchorOf,
     more: moreOf(view, order, answers),
   };
@@ -165,7 +168,6 @@ function orderOf(view: View, asks: readonly Ask[], answers: Answers): Map<string
       for (const end of [edge.source, edge.target]) if (!order.has(end)) order.set(end, Math.max(0, index + 1 - 2 * view.of.length));
     }
   });
-  for (const key of [...order.keys()]) if (isColumn(key) && !order.has(tableOf(key))) order.set(tableOf(key), order.get(key)!);
   return order;
 }
 
@@ -221,7 +223,9 @@ function admitsTable(part: Part, key: string, node: string, filters: Filters, an
 
 function cardsOf(view: View, part: Part, nodes: ReadonlySet<string>, order: ReadonlyMap<string, number>, answers: Answers) {
   const columns = new Map<string, ColumnInfo[]>();
+  const firstOrder = new Map<string, number>();
   for (const key of nodes) {
+    firstOrder.set(tableOf(key), Math.min(order.get(key) ?? 0, firstOrder.get(tableOf(key)) ?? Infinity));
     const list = columns.get(tableOf(key)) ?? [];
     columns.set(tableOf(key), list);
     const column = part.columns.get(key);
@@ -233,7 +237,7 @@ function cardsOf(view: View, part: Part, nodes: ReadonlySet<string>, order: Read
     const table = part.tables.get(key);
     if (!table || starts.has(key) || view.focus) continue;
     const schema = schemaOf(table.name) || table.namespace;
-    const at = order.get(key) ?? 0;
+    const at = firstOrder.get(key) ?? 0;
     const side = part.edges.some((edge) => tableOf(edge.target) === key) ? "d" : "u";
     const id = `${at}${side}:${table.namespace}/${schema}`;
     const stack = stacks.get(id) ?? { order: at, schema, keys: [] };
@@ -263,7 +267,7 @@ function cardsOf(view: View, part: Part, nodes: ReadonlySet<string>, order: Read
     anchors.set(key, key);
     rows.forEach((column) => anchors.set(column.key, column.key));
     const height = HEADER + rows.length * ROW + FOOT;
-    cards.push({ id: key, order: order.get(key) ?? 0, table, stack: null, rows, inPlay: inPlay.length, wide, height });
+    cards.push({ id: key, order: firstOrder.get(key) ?? 0, table, stack: null, rows, inPlay: inPlay.length, wide, height });
   }
   cards.sort((a, b) => a.order - b.order || (a.id < b.id ? -1 : 1));
   return { cards, anchors };

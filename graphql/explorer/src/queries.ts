@@ -38,8 +38,8 @@ export const TABLES = document(`query ($namespace: String!, $schema: String, $af
   }
 }`);
 
-export const SEARCH = `query ($text: String!, $tags: [String!]) {
-  search(text: $text, tags: $tags, first: 12) {
+export const SEARCH = `query ($text: String!, $tags: [String!], $types: [NodeType!], $first: Int!) {
+  search(text: $text, tags: $tags, types: $types, first: $first) {
     totalCount
     nodes {
       key

@@ -1,8 +1,8 @@
 /** Questions to the GraphQL service that serves this page. */
 
-import { type ColumnInfo, type EdgeInfo, type EdgeKind, type Hop, type JobInfo, type Part, type TableInfo, emptyPart } from "./model";
+import { type ColumnInfo, type EdgeInfo, type EdgeKind, type Hop, type JobInfo, type Part, type TableInfo, emptyPart, partsOf } from "./model";
 import * as queries from "./queries";
-import { Refusal, type Details, type EvidenceStep, type Extra, type HopQuestion, type ReachQuestion, type Source, type StatementLineage } from "./source";
+import { Refusal, type Details, type EvidenceStep, type Extra, type Hit, type HopQuestion, type ReachQuestion, type Source, type StatementLineage } from "./source";
 
 // The shape of answers is the schema's; the browser tests hold the two together.
 type Json = any;
@@ -53,16 +53,26 @@ export class ServiceSource implements Source {
 
   async search(text: string, signal?: AbortSignal) {
     const tag = /^(?:tag:|#)\s*(\S.*)$/.exec(text)?.[1];
-    const variables = { text: tag ? "" : text, tags: tag ? [tag] : null };
+    if (tag) return this.searchFor({ text: "", tags: [tag], types: null, first: 12 }, signal);
+    const found = await this.searchFor({ text, tags: null, types: null, first: 12 }, signal);
+    const last = partsOf(text).at(-1)!;
+    if (last === text) return found;
+    // The service finds columns by their own names: of `orders.amount`, those of tables like `orders`.
+    const columns = await this.searchFor({ text: last, tags: null, types: ["COLUMN"], first: 200 }, signal);
+    const hits = columns.hits.filter((hit) => `${hit.context}.${hit.name}`.toLowerCase().includes(text.toLowerCase()));
+    return { hits: [...found.hits, ...hits].slice(0, 12), total: found.total + hits.length };
+  }
+
+  private async searchFor(variables: { text: string; tags: string[] | null; types: string[] | null; first: number }, signal?: AbortSignal) {
     const { search } = await this.ask(queries.SEARCH, variables, signal);
-    const hits = search.nodes.map((hit: Json) => {
+    const hits = search.nodes.map((hit: Json): Hit => {
       const column = hit.node.__typename === "Column";
       const table = column ? hit.node.table : hit.node;
       return column
         ? { key: hit.key, name: hit.node.path, context: table.name, kind: "column" }
         : { key: hit.key, name: table.name, context: table.namespace, kind: table.kind.toLowerCase() };
     });
-    return { hits, total: search.totalCount };
+    return { hits: hits as Hit[], total: search.totalCount as number };
   }
 
   async hop(question: HopQuestion): Promise<Hop> {

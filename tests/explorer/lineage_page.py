@@ -13,7 +13,9 @@ __all__ = ["cards", "explore", "lights", "row", "show", "shown_columns"]
 
 def show(page: Page, address: str, *of: str, **parameters: str) -> None:
     """Open the picture of columns or tables, and wait for it."""
-    query = "&".join([f"of={quote(key(one), safe='')}" for one in of] + [f"{k}={quote(v)}" for k, v in parameters.items()])
+    query = "&".join(
+        [f"of={quote(key(one), safe='')}" for one in of] + [f"{k}={quote(v)}" for k, v in parameters.items()]
+    )
     page.goto(f"{address}/#/lineage?{query}")
     ready(page)
 

@@ -98,7 +98,8 @@ def test_names_with_html_are_text(page: Page, address: str) -> None:
 def test_pasted_sql_has_its_lineage_as_one_types(page: Page, address: str) -> None:
     page.goto(f"{address}/#/sql")
     page.get_by_label("SQL", exact=True).fill(
-        "CREATE VIEW mart.revenue AS WITH big AS (SELECT id, amount FROM stage.orders) SELECT sum(amount) AS total FROM big"
+        "CREATE VIEW mart.revenue AS WITH big AS (SELECT id, amount FROM stage.orders) "
+        "SELECT sum(amount) AS total FROM big"
     )
     expect(page.locator('[data-node="stage.orders#amount"]')).to_be_visible()
     expect(page.locator('[data-node="mart.revenue#total"]')).to_be_visible()

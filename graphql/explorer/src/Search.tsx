@@ -12,6 +12,8 @@ export function Search({ large = false, onPick, label = "Search tables and colum
   const [active, setActive] = useState(0);
   const [isOpen, setOpen] = useState(false);
   const input = useRef<HTMLInputElement>(null);
+  /** Enter was pressed before the answer came: it opens the first hit. */
+  const entered = useRef(false);
   const id = useId();
   useEffect(() => {
     if (!slash) return;
@@ -24,6 +26,14 @@ export function Search({ large = false, onPick, label = "Search tables and colum
     addEventListener("keydown", go);
     return () => removeEventListener("keydown", go);
   }, [slash]);
+  const pick = (hit: Hit | undefined) => {
+    if (!hit) return;
+    setText("");
+    setOpen(false);
+    input.current?.blur();
+    if (onPick) onPick(hit);
+    else open(hit.key);
+  };
   useEffect(() => {
     const wanted = text.trim();
     if (!wanted) {
@@ -36,6 +46,8 @@ export function Search({ large = false, onPick, label = "Search tables and colum
         ({ hits, total }) => {
           setFound({ text: wanted, hits, total, error: "" });
           setActive(0);
+          if (entered.current) pick(hits[0]);
+          entered.current = false;
         },
         (error: Error) => error.name !== "AbortError" && setFound({ text: wanted, hits: [], total: 0, error: error.message }),
       );
@@ -45,19 +57,14 @@ export function Search({ large = false, onPick, label = "Search tables and colum
       stop.abort();
     };
   }, [text, source]);
-  const pick = (hit: Hit | undefined) => {
-    if (!hit) return;
-    setText("");
-    setOpen(false);
-    input.current?.blur();
-    if (onPick) onPick(hit);
-    else open(hit.key);
-  };
   const hits = found?.hits ?? [];
   const onKey = (event: React.KeyboardEvent) => {
     if (event.key === "ArrowDown") setActive((at) => Math.min(at + 1, hits.length - 1));
     else if (event.key === "ArrowUp") setActive((at) => Math.max(at - 1, 0));
-    else if (event.key === "Enter") pick(hits[active]);
+    else if (event.key === "Enter") {
+      if (found?.text === text.trim()) pick(hits[active]);
+      else entered.current = true;
+    }
     else if (event.key === "Escape") {
       setOpen(false);
       input.current?.blur();
@@ -82,6 +89,7 @@ export function Search({ large = false, onPick, label = "Search tables and colum
         value={text}
         onChange={(event) => {
           setText(event.target.value);
+          entered.current = false;
           setOpen(true);
         }}
         onFocus={() => setOpen(true)}

@@ -5,8 +5,8 @@ import { type ColumnInfo, type Direction, type EdgeInfo, type EdgeKind, type Hop
 import { type Details, type EvidenceStep, type Extra, type HopQuestion, type ReachQuestion, Refusal, type Source, type StatementLineage } from "./source";
 
 interface FileEdge extends EdgeInfo {
-  /** Chains of spans: start, end, line. */
-  chains: [number, number, number][][];
+  /** Chains of spans: start, end. */
+  chains: [number, number][][];
 }
 
 interface FileJob extends JobInfo {
@@ -237,7 +237,7 @@ export class FileSource implements Source {
 
   private stepOf(edge: FileEdge): EvidenceStep {
     const job = this.jobs.get(edge.job) ?? null;
-    const chains = edge.chains.map((chain) => chain.map(([start, end, line]) => ({ start, end, line })));
+    const chains = edge.chains.map((chain) => chain.map(([start, end]) => ({ start, end })));
     return { source: edge.source, target: edge.target, kind: edge.kind, subtypes: edge.subtypes, masking: edge.masking, job, chains };
   }
 

@@ -12,7 +12,7 @@ const FRAGMENTS = {
   step: `fragment step on LineageEdge {
     sourceKey targetKey kind subtypes masking
     job { key kind sql source path sourceLine completeness }
-    evidence { start end line }
+    evidence { start end }
   }`,
 };
 

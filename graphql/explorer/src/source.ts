@@ -80,7 +80,6 @@ export interface Extra {
 export interface SpanOfSql {
   start: number;
   end: number;
-  line: number;
 }
 
 export interface EvidenceStep {

@@ -30,6 +30,8 @@ QUERIES = {
     "topTables": "{ topTables { totalCount } }",
     "unusedTables": '{ unusedTables(since: "2024-01-01") { totalCount } }',
     "subgraph": '{ subgraph(tables: ["users"]) { truncated } }',
+    "adjacent": '{ adjacent(of: ["users"], direction: DOWNSTREAM) { totalEdges } }',
+    "estate": "{ estate { tables } }",
     "tableSubgraph": '{ tableSubgraph(tables: ["users"]) { truncated } }',
     "service": "{ service { version } }",
     "table": '{ table(name: "users") { key } }',

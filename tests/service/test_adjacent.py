@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
+from lineage.sql.extraction import options_for
 from lineage.store import GraphStore
+from lineage_ingest.sql_files import ingest_sql_files
 from tests.service.running import Service, running
-from tests.store.batch_builders import batch, day, drop, job, key, table
+from tests.store.batch_builders import day, key
 
 _ADJACENT = """query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $most: Int = 500) {
   adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $most) {
@@ -51,15 +55,13 @@ def test_kinds_times_and_limits_hold(service: Service) -> None:
     assert too_many["code"] == "LIMIT_EXCEEDED"
 
 
-def test_the_estate_counts_live_tables_by_schema_and_flows_between_them(store: GraphStore) -> None:
-    store.apply(
-        batch(
-            table("raw.a", "x"), table("raw.b", "x"), table("raw.gone", "x"),
-            job("m.sql", "raw.a.x -> mart.m.x", "raw.b.x -> mart.m.x", at=1),
-            job("n.sql", "mart.m.x -> mart.n.x", at=1),
-        )
-    )  # fmt: skip
-    store.apply(batch(drop("raw.gone", at=2), at=2, run="later"))
+_ESTATE = """CREATE TABLE raw.a (x int); CREATE TABLE raw.b (x int); CREATE TABLE raw.gone (x int); DROP TABLE raw.gone;
+CREATE VIEW mart.m AS SELECT a.x FROM raw.a JOIN raw.b ON a.x = b.x; CREATE VIEW mart.n AS SELECT x FROM mart.m;"""
+
+
+def test_the_estate_counts_live_tables_by_schema_and_flows_between_them(store: GraphStore, tmp_path: Path) -> None:
+    (tmp_path / "estate.sql").write_text(_ESTATE, encoding="utf-8")
+    ingest_sql_files([tmp_path / "estate.sql"], store, options_for("postgres"))
     with running(store) as service:
         estate = service.data(
             """{ estate { tables flowsCounted groups { namespace schema tables exposures }

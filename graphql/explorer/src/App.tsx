@@ -40,13 +40,10 @@ export function App({ source }: { source: Source }) {
   if (!page) return <p className="note" role="status">Loading…</p>;
   return (
     <PageProvider value={page}>
-      <a className="skip" href="#main" onClick={(event) => {
-        event.preventDefault();
-        document.querySelector<HTMLElement>("main button, main input")?.focus();
-      }}>
-        Skip to the content
-      </a>
       <header className="top">
+        <button type="button" className="skip" onClick={() => document.querySelector<HTMLElement>("main button:not(:disabled), main input")?.focus()}>
+          Skip to the content
+        </button>
         <a
           href="#/"
           className="brand"

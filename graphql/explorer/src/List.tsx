@@ -5,7 +5,7 @@ import { type Direction, plural } from "./model";
 import { timeOf, useExtras } from "./loading";
 import { usePage } from "./navigation";
 import { kindsOf, type Picture } from "./picture";
-import { csvOf, HEADINGS, type ListRow, matching, rowOfReached, rowsOf, sorted } from "./rows";
+import { admitsReached, csvOf, HEADINGS, type ListRow, matching, rowOfReached, rowsOf, sorted, unheeded } from "./rows";
 
 const SHOWN = 500;
 
@@ -23,6 +23,7 @@ export function List({ picture, larger, pick }: { picture: Picture; larger: { ke
     const keys = new Set(own.map((row) => row.key));
     return sorted(matching([...own, ...reached.filter((row) => !keys.has(row.key))], text), by, descending);
   }, [own, reached, text, by, descending]);
+  const ignored = larger.length ? unheeded(view) : [];
   const total = new Set([...own, ...reached].map((row) => row.key)).size;
   return (
     <section className="list" aria-label="List">
@@ -34,6 +35,7 @@ export function List({ picture, larger, pick }: { picture: Picture; larger: { ke
           {rows.length === total ? plural(total, "row") : `${rows.length.toLocaleString("en")} of ${plural(total, "row")} shown`}
           {busy && ", loading more…"}
         </span>
+        {ignored.length > 0 && <span className="badge warn">not filtered by: {ignored.join(", ")}</span>}
         <button type="button" onClick={() => save(rows)}>
           Save as CSV
         </button>
@@ -93,7 +95,7 @@ function useReached(larger: { key: string; direction: Direction }[]): { rows: Li
   const { source, view } = usePage();
   const [state, setState] = useState<{ question: string; rows: ListRow[]; busy: boolean }>({ question: "", rows: [], busy: false });
   const kinds = kindsOf(view.filters.clauses);
-  const question = JSON.stringify([larger, kinds, view.asOf]);
+  const question = JSON.stringify([larger, kinds, view.filters, view.asOf]);
   useEffect(() => {
     let current = true;
     const read = async () => {
@@ -101,7 +103,7 @@ function useReached(larger: { key: string; direction: Direction }[]): { rows: Li
       for (const { key, direction } of larger) {
         for (let after: string | null = ""; after !== null && current; ) {
           const page = await source.reached({ key, direction, kinds, asOf: timeOf(view.asOf) }, after);
-          rows.push(...page.rows.map((row) => rowOfReached(row, direction === "DOWNSTREAM" ? 1 : -1)));
+          rows.push(...page.rows.filter((row) => admitsReached(row, view.filters)).map((row) => rowOfReached(row, direction === "DOWNSTREAM" ? 1 : -1)));
           after = page.after;
           if (current) setState({ question, rows: [...rows], busy: after !== null });
         }

@@ -1,9 +1,10 @@
 /** The list twin of a picture: its columns as rows, sorted, filtered, and as CSV. */
 
 import { BOTH, CONTRIBUTION, type Lit } from "./light";
-import { groupBy, isColumn, pathOf, tableOf } from "./model";
+import { CLAUSES, groupBy, isColumn, pathOf, schemaOf, tableOf } from "./model";
 import type { Picture } from "./picture";
 import type { Extra, ReachedRow } from "./source";
+import type { Filters, View } from "./view";
 
 export interface ListRow {
   key: string;
@@ -83,6 +84,30 @@ export function rowOfReached(row: ReachedRow, sign: 1 | -1): ListRow {
     owner: row.table.owners.join(", "),
     lastRead: "",
   };
+}
+
+/** Whether a row of the longer list passes the filters that it can be held against. */
+export function admitsReached({ table, column, hops, masked, influence }: ReachedRow, filters: Filters): boolean {
+  if (filters.hops !== null && hops > filters.hops) return false;
+  if (filters.masking && (!influence.includes("CONTRIBUTES") || masked !== (filters.masking === "masked"))) return false;
+  if (filters.namespace && table.namespace !== filters.namespace) return false;
+  if (filters.schema && schemaOf(table.name) !== filters.schema) return false;
+  if (filters.tag && ![...table.tags, ...column.tags].includes(filters.tag)) return false;
+  if (filters.owner && !table.owners.includes(filters.owner)) return false;
+  return `${table.name}.${column.path}`.toLowerCase().includes(filters.text.toLowerCase());
+}
+
+/** What of a view the longer list does not heed. */
+export function unheeded(view: View): string[] {
+  const { filters } = view;
+  const some = filters.clauses.length > 0 && filters.clauses.length < CLAUSES.length;
+  return [
+    ...(some ? ["clauses"] : []),
+    ...(filters.jobKind ? ["kind of job"] : []),
+    ...(filters.unread !== null ? ["last read"] : []),
+    ...(view.focus ? ["focus"] : []),
+    ...(view.since ? ["comparison"] : []),
+  ];
 }
 
 export function sorted(rows: readonly ListRow[], by: keyof ListRow, descending: boolean): ListRow[] {

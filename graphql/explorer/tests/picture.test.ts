@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { CLAUSES, tableOf } from "../src/model";
 import { type Answers, asksOf, compare, pictureOf } from "../src/picture";
-import { csvOf, rowsOf } from "../src/rows";
+import { admitsReached, csvOf, rowsOf, unheeded } from "../src/rows";
+import type { ReachedRow } from "../src/source";
 import { NO_FILTERS, startingAt, type View } from "../src/view";
 import { hop, keyOf, table } from "./parts";
 
@@ -123,6 +124,16 @@ describe("the list", () => {
       ["mart.hidden", "hash", 1, "contribution", "masked"],
       ["mart.revenue", "total", 1, "contribution", ""],
     ]);
+  });
+
+  test("of more than a picture holds has the same filters, and names those that it cannot heed", () => {
+    const [column] = SMALL.asks.get(`u:${CENTRE}`)!.columns.values();
+    const row: ReachedRow = { column: { ...column!, tags: ["pii"] }, table: table("raw.lines"), hops: 3, influence: ["CONTRIBUTES"], how: [], masked: true };
+    const passes = (filters: Partial<View["filters"]>) => admitsReached(row, { ...NO_FILTERS, ...filters });
+    for (const filters of [{}, { hops: 3 }, { masking: "masked" }, { schema: "raw" }, { tag: "pii" }, { text: "LINES" }] as const) expect(passes(filters)).toBe(true);
+    for (const filters of [{ hops: 2 }, { masking: "unmasked" }, { schema: "mart" }, { tag: "x" }, { text: "no" }, { namespace: "m" }, { owner: "o" }] as const) expect(passes(filters)).toBe(false);
+    expect(unheeded(view({ unread: 90, jobKind: "DBT", clauses: ["JOIN"] }, { focus: CENTRE, since: "2026-01-01" }))).toHaveLength(5);
+    expect(unheeded(view({ clauses: [...CLAUSES], schema: "raw" }))).toEqual([]);
   });
 
   test("is CSV that no spreadsheet calculates", () => {

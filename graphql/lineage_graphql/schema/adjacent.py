@@ -86,7 +86,7 @@ class AdjacentQueries:
         wanted = some_of("kinds", kinds) or tuple(EdgeKind)
         find = find_keys(info.context, of)
         at = in_utc(as_of) if as_of else None
-        found: _Found = await info.context.ask(lambda store: _find(store, find(store), direction, wanted, at))
+        found: _EdgesAround = await info.context.ask(lambda store: _find(store, find(store), direction, wanted, at))
         ends = {end for near in found.ends.values() for end in near}
         shown = found.edges[:max_edges]
         return Adjacent(
@@ -100,7 +100,7 @@ class AdjacentQueries:
         )
 
 
-class _Found(NamedTuple):
+class _EdgesAround(NamedTuple):
     edges: list[StoredEdge]
     ends: dict[str, set[str]]
     """What is at the other ends, by the key that was asked about."""
@@ -108,7 +108,7 @@ class _Found(NamedTuple):
 
 def _find(
     store: GraphStore, keys: Collection[str], direction: Direction, kinds: Collection[EdgeKind], as_of: datetime | None
-) -> _Found:
+) -> _EdgesAround:
     tables = [key for key in keys if not is_column_key(key)]
     columns = [column.key for column in columns_at(store, tables, as_of)] if tables else []
     ends: dict[str, set[str]] = {key: set() for key in keys}
@@ -118,4 +118,4 @@ def _find(
         edges[edge.source, edge.target, edge.kind, edge.job, str(edge.valid_from)] = edge
         for asked in {hop.via, dataset_of(hop.via)} & ends.keys():
             ends[asked].add(edge.target if direction is Direction.DOWNSTREAM else edge.source)
-    return _Found([edges[key] for key in sorted(edges)], ends)
+    return _EdgesAround([edges[key] for key in sorted(edges)], ends)

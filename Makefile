@@ -16,7 +16,7 @@ N ?= 2000
 SEED ?= 1
 DIALECT ?= duckdb
 
-.PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs dist check editor openlineage-schemas clean
+.PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs dist check editor explorer openlineage-schemas clean
 
 help: ## what each command does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-19s %s\n", $$1, $$2}'
@@ -107,8 +107,17 @@ mariadb: # a server for tests, from the distribution's packages: there is no whe
 	  apt-get install -y -qq --no-install-recommends mariadb-server-core mariadb-client-core >/dev/null \
 	  || { echo "The tests need mariadbd and mariadb: install MariaDB's server and client"; exit 1; }
 
+.PHONY: chromium
+chromium: # a browser for the explorer's tests, from the distribution's packages
+	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
+	echo "installing Chromium, for tests (half a minute)"; \
+	if [ "$$(id -u)" = 0 ]; then as=; else as="sudo -n"; fi; \
+	$$as apt-get update -qq >/dev/null && $$as env DEBIAN_FRONTEND=noninteractive \
+	  apt-get install -y -qq --no-install-recommends chromium >/dev/null \
+	  || { echo "The tests need Chromium: install it"; exit 1; }
+
 .PHONY: environments
-environments: setup $(DBT)/.installed $(SPARK_FOLDERS:%=%/.installed) $(SPARK_CLASSES) mariadb # what tests need beside .venv
+environments: setup $(DBT)/.installed $(SPARK_FOLDERS:%=%/.installed) $(SPARK_CLASSES) mariadb chromium # what tests need beside .venv
 
 # Each commit of a store waits for the disk: in memory it need not. Taken where 8 GB are free and programs may run;
 # SCRATCH=/tmp is the disk.
@@ -161,6 +170,12 @@ dist: $(VENV)/.installed ## build the wheels (pure, and the native scanner) and 
 
 editor: ## fetch the third-party files of the GraphQL editor again (needs npm)
 	$(BIN)/python graphql/vendor_editor.py
+
+EXPLORER := graphql/explorer
+
+explorer: ## test and rebuild the explorer's page, which is committed (needs Node 20 and npm)
+	@command -v npm >/dev/null || { echo "npm is not installed; without it the committed page is used"; exit 2; }
+	cd $(EXPLORER) && npm ci --no-audit --no-fund && npm test && npm run build
 
 openlineage-schemas: ## copy OpenLineage's published schemas (VERSION=1.54.0: a tag or commit of its repository)
 	@test -n "$(VERSION)" || { echo "Name a version: make openlineage-schemas VERSION=1.54.0"; exit 2; }

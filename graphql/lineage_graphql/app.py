@@ -28,6 +28,7 @@ from lineage_graphql.http.openlineage_route import openlineage_router
 from lineage_graphql.http.operations import operations_router
 from lineage_graphql.http.pages.docs_route import docs_router
 from lineage_graphql.http.pages.editor_route import editor_router
+from lineage_graphql.http.pages.explorer_route import explorer_router
 from lineage_graphql.http.problems import problem, refusal_response
 from lineage_graphql.http.store_route import store_router
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
@@ -128,10 +129,14 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
         _LOGGER.error("%s; %s", error, error.hint)
         return problem(507, "the store's disk is full", "free disk space and retry", headers={"Retry-After": "60"})
 
-    @app.get("/", include_in_schema=False)
-    async def start() -> RedirectResponse:
-        """Redirect to the GraphQL endpoint."""
-        return RedirectResponse("/graphql")
+    if documents is None:
+        app.include_router(explorer_router())
+    else:
+
+        @app.get("/", include_in_schema=False)
+        async def start() -> RedirectResponse:
+            """Redirect to the GraphQL endpoint: the explorer's documents are not among the trusted ones."""
+            return RedirectResponse("/graphql")
 
     app.include_router(docs_router(state, app))
     app.include_router(operations_router(state))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
+import yaml  # type: ignore[import-untyped]
 from prometheus_client import REGISTRY
 
 from lineage_graphql import metrics

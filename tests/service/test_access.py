@@ -34,6 +34,8 @@ QUERIES = {
     "columnTags": "{ columnTags { name } }",
     "unused": '{ unused(until: "2024-01-05") { totalCount } }',
     "subgraph": '{ subgraph(tables: ["users"]) { truncated } }',
+    "adjacent": '{ adjacent(of: ["users"], direction: DOWNSTREAM) { totalEdges } }',
+    "estate": "{ estate { tables } }",
     "tableSubgraph": '{ tableSubgraph(tables: ["users"]) { truncated } }',
     "service": "{ service { version } }",
     "table": '{ table(name: "users") { key } }',

@@ -131,5 +131,6 @@ def test_where_only_trusted_documents_are_answered_there_is_no_editor(small_stor
     file = tmp_path / "documents.json"
     file.write_text(json.dumps({"version": "{ service { version } }"}))
     with running(small_store, Settings(trusted_documents=file)) as service:
+        assert service.http.get("/").headers["location"] == "/graphql"  # no explorer: it sends documents of its own
         for path in ("/graphql", "/graphql/editor/editor.js", "/graphql/editor/examples.json"):
             assert service.http.get(path, headers={"accept": "text/html"}).status_code == 404

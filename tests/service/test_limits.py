@@ -227,9 +227,10 @@ def test_the_ide_is_there_on_loopback(limited: Service) -> None:
     assert "graphiql" in answer.text.lower()
 
 
-def test_the_bare_address_leads_to_it(limited: Service) -> None:
-    answer = limited.http.get("/", headers={"accept": "text/html"}, follow_redirects=True)
-    assert (answer.status_code, answer.url.path) == (200, "/graphql")
+def test_the_bare_address_is_the_explorer(limited: Service) -> None:
+    answer = limited.http.get("/", headers={"accept": "text/html"})
+    assert answer.status_code == 200
+    assert "explorer/explorer.js" in answer.text
 
 
 def test_faults_tell_callers_nothing(small_store: GraphStore, caplog: pytest.LogCaptureFixture) -> None:

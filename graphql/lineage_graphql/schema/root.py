@@ -19,6 +19,7 @@ from lineage_graphql.limits.extension import WithinLimits
 from lineage_graphql.schema import diff, extraction, stewardship
 from lineage_graphql.schema.exposures import PersonalData
 from lineage_graphql.schema.fields import LONG, Long, argument
+from lineage_graphql.schema.lists.groups import Groups
 from lineage_graphql.schema.lists.lists import Lists
 from lineage_graphql.schema.lists.lookups import Lookups
 from lineage_graphql.schema.lists.table_usage import TableUsages
@@ -26,6 +27,7 @@ from lineage_graphql.schema.objects.usage import Usage, usage_of
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
 from lineage_graphql.schema.plain_execution import PlainExecution
 from lineage_graphql.schema.traversals import traversal
+from lineage_graphql.schema.traversals.adjacent import AdjacentQueries
 from lineage_graphql.schema.traversals.paths import Path, paths_between
 from lineage_graphql.schema.traversals.starts import ColumnName, TableName, find_one
 from lineage_graphql.schema.traversals.subgraphs import Subgraphs
@@ -41,7 +43,7 @@ def _reader(info: LineageInfo) -> None:
 
 
 @strawberry.type(description="Queries. Each needs the role reader.")
-class Query(Lookups, Lists, TableUsages, Subgraphs, PersonalData):
+class Query(Lookups, Lists, TableUsages, Subgraphs, AdjacentQueries, Groups, PersonalData):
     """The queries."""
 
     impact = strawberry.field(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC
 from io import TextIOWrapper
@@ -16,10 +16,14 @@ import typer
 
 from lineage.cli.commands.ask import AsOfOption
 from lineage.cli.store_options import StoreOption
+from lineage.export.diagrams import dot, mermaid
+from lineage.export.graph_part import GraphPart, TooManyTablesError, read_part
+from lineage.export.html import html_page
 from lineage.export.openlineage import openlineage_events
 from lineage.model.namespaces import normal_namespace
 from lineage.screen.listing import counted, note
-from lineage.store import open_store
+from lineage.store import GraphStore, open_store
+from lineage.traversal import resolve
 
 __all__ = ["app"]
 
@@ -28,10 +32,13 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def export() -> None:
-    """Write the graph as OpenLineage events.
+    """Write the graph as a page to look at, as a diagram, or as OpenLineage events.
 
-    Example: lineage export openlineage --output lineage.ndjson
+    Example: lineage export html lineage.html --focus mart.revenue.total
     """
+
+
+OutputOption = Annotated[Path | None, typer.Option("--output", "-o", help="Output file. Default: standard output.")]
 
 
 @app.command("openlineage", short_help="Write OpenLineage events, one JSON object per line.")
@@ -60,6 +67,82 @@ def openlineage(
             out.write(json.dumps(event, ensure_ascii=False) + "\n")
             count += 1
     note(f"{counted(count, 'event')} → {output or 'standard output'}")
+
+
+FocusOption = Annotated[
+    list[str] | None,
+    typer.Option("--focus", help="Only what is upstream and downstream of this column or table. Repeatable."),
+]
+HopsOption = Annotated[int, typer.Option("--hops", min=1, help="With --focus: maximum number of edges to follow.")]
+
+
+@app.command("html", short_help="Write the explorer as one HTML file that works offline.")
+def html(
+    output: Annotated[Path, typer.Argument(help="The file to write.")],
+    focus: FocusOption = None,
+    hops: HopsOption = 20,
+    store: StoreOption = None,
+) -> None:
+    """Write the explorer with the graph in it as one HTML file. It opens without a service and asks for nothing.
+
+    It holds up to 2,000 tables with their SQL, literals masked, and no names of users.
+
+    Example: lineage export html lineage.html --focus mart.revenue.total
+    """
+    with open_store(store, read_only=True) as opened:
+        part = _part(opened, focus, hops)
+        page = html_page(opened, part)
+    _write(output, page)
+    note(f"{counted(len(part.datasets), 'table')}, {counted(len(part.edges), 'edge')} → {output}")
+
+
+@app.command("mermaid", short_help="Write the tables as a Mermaid flowchart.")
+def mermaid_chart(
+    output: OutputOption = None, focus: FocusOption = None, hops: HopsOption = 20, store: StoreOption = None
+) -> None:
+    """Write the tables as a Mermaid flowchart, for Markdown: a dashed arrow has references only.
+
+    Example: lineage export mermaid --focus mart.revenue --hops 2
+    """
+    _diagram(mermaid, output, focus, hops, store)
+
+
+@app.command("dot", short_help="Write the tables as a Graphviz graph.")
+def dot_graph(
+    output: OutputOption = None, focus: FocusOption = None, hops: HopsOption = 20, store: StoreOption = None
+) -> None:
+    """Write the tables as a graph for Graphviz: a dashed edge has references only.
+
+    Example: lineage export dot --focus mart.revenue | dot -Tsvg -o lineage.svg
+    """
+    _diagram(dot, output, focus, hops, store)
+
+
+def _diagram(
+    draw: Callable[[GraphPart], str], output: Path | None, focus: list[str] | None, hops: int, store: str | None
+) -> None:
+    with open_store(store, read_only=True) as opened:
+        part = _part(opened, focus, hops)
+    text = draw(part)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        _write(output, text)
+    note(f"{counted(len(part.datasets), 'table')} → {output or 'standard output'}")
+
+
+def _part(store: GraphStore, focus: list[str] | None, hops: int) -> GraphPart:
+    try:
+        return read_part(store, [resolve(store, name) for name in focus or ()], max_hops=hops)
+    except TooManyTablesError as error:
+        raise typer.BadParameter(str(error), param_hint="--focus") from error
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise typer.BadParameter(f"{path} cannot be written: {error.strerror}") from error
 
 
 @contextmanager

@@ -7,7 +7,9 @@ from datetime import datetime
 import strawberry
 
 from lineage import __version__
+from lineage.model.dialects import DIALECTS
 from lineage.store.values import SearchHit, StoredRun
+from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.fields import Long, doc_field
 from lineage_graphql.schema.objects.datasets import TableOrColumn, node_of
@@ -77,9 +79,17 @@ class Service:
     version: str = doc_field("Version of lineage.")
     schema_version: int = doc_field("Schema version of the graph.")
     read_only: bool = doc_field("Whether the service is read-only.")
+    roles: list[str] = doc_field("Roles of the caller, with those that they imply.")
+    dialects: list[str] = doc_field("SQL dialects that `extract` takes.")
 
     @classmethod
     async def of(cls, info: LineageInfo) -> Service:
         """Return this service."""
         schema_version = await info.context.ask(lambda store: store.schema_version)
-        return cls(version=__version__, schema_version=schema_version, read_only=info.context.read_only)
+        return cls(
+            version=__version__,
+            schema_version=schema_version,
+            read_only=info.context.read_only,
+            roles=sorted(info.context.require(Role.READER).roles),
+            dialects=sorted(DIALECTS),
+        )

@@ -7,12 +7,12 @@ from typing import Annotated
 
 from lineage.model.names import is_column_key, split_column_key
 from lineage.store.protocol import GraphStore
-from lineage.traversal import Target, UnknownNameError, resolve_column, resolve_table
+from lineage.traversal import Target, UnknownNameError, resolve, resolve_column, resolve_table
 from lineage_graphql.context import Context
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.fields import argument, argument_text, some_of
 
-__all__ = ["ColumnName", "ColumnNames", "TableName", "TableNames", "Tag", "find_one", "find_starts"]
+__all__ = ["ColumnName", "ColumnNames", "TableName", "TableNames", "Tag", "find_keys", "find_one", "find_starts"]
 
 TableName = Annotated[str | None, argument("A table: key, full name, or last parts of the name.")]
 ColumnName = Annotated[str | None, argument("A column: key, or name as `schema.table.column`.")]
@@ -63,6 +63,25 @@ def find_starts(
                 raise RefusedError.over_limit("page", most, number, "give some of the columns instead of the tag")
             found += [_target(hit.key, hit.name) for hit in hits]
         return list({target.key: target for target in found}.values())
+
+    return find
+
+
+def find_keys(context: Context, of: Sequence[str]) -> Callable[[GraphStore], list[str]]:
+    """Return a function that finds the keys of columns and tables in a store, without duplicates, in this order.
+
+    Raises:
+        RefusedError: none is given, or more than the limit.
+    """
+    named = some_of("of", of)
+    most = context.limits.page
+    if len(named) > most:
+        raise RefusedError.over_limit("page", most, len(named), "give fewer columns and tables")
+
+    def find(store: GraphStore) -> list[str]:
+        known = {column.key for column in store.columns_by_key([text for text in named if is_column_key(text)])}
+        known |= {table.key for table in store.datasets([text for text in named if not is_column_key(text)])}
+        return list(dict.fromkeys(text if text in known else resolve(store, text).key for text in named))
 
     return find
 

@@ -1,0 +1,126 @@
+/** The list twin: the same columns as the picture, to sort, to filter and to take along. */
+
+import { useEffect, useMemo, useState } from "react";
+import { type Direction, plural } from "./model";
+import { timeOf, useExtras } from "./loading";
+import { usePage } from "./navigation";
+import { kindsOf, type Picture } from "./picture";
+import { admitsReached, csvOf, HEADINGS, type ListRow, matching, rowOfReached, rowsOf, sorted, unheeded } from "./rows";
+
+const SHOWN = 500;
+
+export function List({ picture, larger, pick }: { picture: Picture; larger: { key: string; direction: Direction }[]; pick(key: string): void }) {
+  const { view } = usePage();
+  const [by, setBy] = useState<keyof ListRow>("hops");
+  const [descending, setDescending] = useState(false);
+  const [text, setText] = useState("");
+  const [most, setMost] = useState(SHOWN);
+  const tables = useMemo(() => [...picture.cards].flatMap((card) => card.table ?? card.stack?.tables ?? []), [picture]);
+  const extras = useExtras(tables);
+  const own = useMemo(() => rowsOf(picture, view.of, extras), [picture, view.of, extras]);
+  const { rows: reached, busy } = useReached(larger);
+  const rows = useMemo(() => {
+    const keys = new Set(own.map((row) => row.key));
+    return sorted(matching([...own, ...reached.filter((row) => !keys.has(row.key))], text), by, descending);
+  }, [own, reached, text, by, descending]);
+  const ignored = larger.length ? unheeded(view) : [];
+  const total = new Set([...own, ...reached].map((row) => row.key)).size;
+  return (
+    <section className="list" aria-label="List">
+      <div className="list-tools">
+        <label className="field">
+          Find <input type="search" value={text} onChange={(event) => setText(event.target.value)} />
+        </label>
+        <span role="status">
+          {rows.length === total ? plural(total, "row") : `${rows.length.toLocaleString("en")} of ${plural(total, "row")} shown`}
+          {busy && ", loading more…"}
+        </span>
+        {ignored.length > 0 && <span className="badge warn">not filtered by: {ignored.join(", ")}</span>}
+        <button type="button" onClick={() => save(rows)}>
+          Save as CSV
+        </button>
+      </div>
+      <div className="scroll" tabIndex={0} role="region" aria-label="Rows">
+        <table>
+          <thead>
+            <tr>
+              {HEADINGS.map(([name, heading]) => (
+                <th key={name} scope="col" aria-sort={by === name ? (descending ? "descending" : "ascending") : "none"}>
+                  <button
+                    type="button"
+                    onClick={() => {
+                      setDescending(by === name && !descending);
+                      setBy(name);
+                    }}
+                  >
+                    {heading}
+                    {by === name ? (descending ? " ▾" : " ▴") : ""}
+                  </button>
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {rows.slice(0, most).map((row) => (
+              <tr key={row.key} data-node={row.key} aria-selected={view.selected === row.key}>
+                {HEADINGS.map(([name]) =>
+                  name === "column" ? (
+                    <td key={name}>
+                      <button type="button" className="link" onClick={() => pick(row.key)}>
+                        {row.column}
+                      </button>
+                    </td>
+                  ) : (
+                    <td key={name} className={name === "hops" ? "number" : name === "relation" ? `relation ${row.relation}` : ""}>
+                      {row[name]}
+                    </td>
+                  ),
+                )}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+        {rows.length > most && (
+          <button type="button" onClick={() => setMost(most + SHOWN)}>
+            {most} of {rows.length.toLocaleString("en")} shown: show {Math.min(SHOWN, rows.length - most)} more
+          </button>
+        )}
+      </div>
+    </section>
+  );
+}
+
+/** Everything above or below nodes, page by page: what no picture can show. */
+function useReached(larger: { key: string; direction: Direction }[]): { rows: ListRow[]; busy: boolean } {
+  const { source, view } = usePage();
+  const [state, setState] = useState<{ question: string; rows: ListRow[]; busy: boolean }>({ question: "", rows: [], busy: false });
+  const kinds = kindsOf(view.filters.clauses);
+  const question = JSON.stringify([larger, kinds, view.filters, view.asOf]);
+  useEffect(() => {
+    let current = true;
+    const read = async () => {
+      const rows: ListRow[] = [];
+      for (const { key, direction } of larger) {
+        for (let after: string | null = ""; after !== null && current; ) {
+          const page = await source.reached({ key, direction, kinds, asOf: timeOf(view.asOf) }, after);
+          rows.push(...page.rows.filter((row) => admitsReached(row, view.filters)).map((row) => rowOfReached(row, direction === "DOWNSTREAM" ? 1 : -1)));
+          after = page.after;
+          if (current) setState({ question, rows: [...rows], busy: after !== null });
+        }
+      }
+    };
+    if (larger.length) read().catch(() => current && setState((before) => ({ ...before, question, busy: false })));
+    return () => {
+      current = false;
+    };
+  }, [source, question]);
+  return state.question === question ? state : { rows: [], busy: larger.length > 0 };
+}
+
+function save(rows: ListRow[]): void {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob([csvOf(rows)], { type: "text/csv" }));
+  link.download = "lineage.csv";
+  link.click();
+  URL.revokeObjectURL(link.href);
+}

@@ -1,0 +1,138 @@
+/** The documents that the page sends. */
+
+import type { Direction } from "./model";
+
+const FRAGMENTS = {
+  node: "fragment node on TableOrColumn { __typename ... on Column { ...column table { ...table } } ... on Table { ...table } }",
+  table: `fragment table on Table {
+    key id name namespace kind schemaKnown firstSeen droppedAt description tags facts { tags owner }
+  }`,
+  column: "fragment column on Column { key path dataType tags facts { tags } inferred droppedAt }",
+  edge: "fragment edge on LineageEdge { sourceKey targetKey kind subtypes masking jobKey }",
+  step: `fragment step on LineageEdge {
+    sourceKey targetKey kind subtypes masking
+    job { key kind sql source path sourceLine completeness }
+    evidence { start end }
+  }`,
+};
+
+/** A document with the fragments that it uses. */
+const document = (text: string): string =>
+  Object.entries(FRAGMENTS).reduce((whole, [name, fragment]) => (whole.includes(`...${name}`) ? `${whole}\n${fragment}` : whole), text);
+
+export const SERVICE = `{ service { version readOnly roles dialects } }`;
+
+export const START = document(`{
+  estate {
+    tables flowsCounted
+    groups { namespace schema tables exposures }
+    flows { sourceNamespace sourceSchema targetNamespace targetSchema flows }
+  }
+  topTables(first: 10) { nodes { reads lastRead table { ...table } } }
+  tables(first: 10, orderBy: { field: LAST_SEEN, direction: DESC }) { nodes { ...table lastSeen } }
+}`);
+
+export const TABLES = document(`query ($namespace: String!, $schema: String, $after: String) {
+  tables(namespace: $namespace, schema: $schema, first: 100, after: $after) {
+    totalCount pageInfo { hasNextPage endCursor } nodes { ...table }
+  }
+}`);
+
+export const SEARCH = `query ($text: String!, $tags: [String!], $types: [NodeType!], $first: Int!) {
+  search(text: $text, tags: $tags, types: $types, first: $first) {
+    totalCount
+    nodes {
+      key
+      node { __typename ... on Column { path table { name namespace } } ... on Table { name namespace kind } }
+    }
+  }
+}`;
+
+export const ADJACENT = document(`query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $maxEdges: Int!) {
+  adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $maxEdges) {
+    totalEdges totalTables counts { key nodes } jobs { key kind completeness operation } edges { ...edge } nodes { ...node }
+  }
+}`);
+
+export const CLOSURE = document(`query ($columns: [String!], $tables: [String!], $direction: [Direction!], $kinds: [EdgeKind!], $asOf: DateTime) {
+  subgraph(
+    columns: $columns, tables: $tables, directions: $direction, kinds: $kinds, asOf: $asOf,
+    maxHops: 20, maxNodes: 1000, maxEdges: 2000
+  ) { truncated edges { ...edge } nodes { ...node } }
+}`);
+
+const asking = (direction: Direction) => (direction === "DOWNSTREAM" ? "impact" : "rootCause");
+
+export const reach = (direction: Direction) => `query (
+  $columns: [String!], $tables: [String!], $kinds: [EdgeKind!], $asOf: DateTime
+) {
+  reached: ${asking(direction)}(columns: $columns, tables: $tables, kinds: $kinds, asOf: $asOf, first: 1) {
+    totalCount tableCount totalCountIsLowerBound
+  }
+}`;
+
+export const reached = (direction: Direction) => document(`query ($columns: [String!], $tables: [String!], $kinds: [EdgeKind!], $asOf: DateTime, $after: String) {
+  reached: ${asking(direction)}(columns: $columns, tables: $tables, kinds: $kinds, asOf: $asOf, first: 500, after: $after) {
+    totalCount pageInfo { hasNextPage endCursor }
+    nodes { hops influence how masked column { ...column table { ...table } } }
+  }
+}`);
+
+export const COLUMNS = document(`query ($key: ID!, $after: String) {
+  table(key: $key) {
+    ...table
+    columns(first: 200, after: $after) { totalCount pageInfo { hasNextPage endCursor } nodes { ...column } }
+  }
+}`);
+
+export const EXTRAS = `query ($ids: [ID!]!) {
+  nodes(ids: $ids) { ... on Table { key columns(first: 1) { totalCount } usage { lastRead } } }
+}`;
+
+const JOBS = `jobs(first: 12) {
+  totalCount
+  nodes {
+    key kind operation source path completeness lastSeen observations writes { key }
+    diagnostics { code severity message hint }
+  }
+}`;
+
+const FACTS = `description tags facts { source description tags owner tests { kind status } }
+usage { reads distinctUsers lastRead days { day reads } topUsers { user queries } }`;
+
+export const details = (column: boolean) => document(`query ($key: ID!) {
+  ${
+    column
+      ? `column(key: $key) { ...column ${FACTS} table { ...table ${JOBS} } }`
+      : `table(key: $key) { ...table ${FACTS} ${JOBS} }`
+  }
+}`);
+
+export const PATHS = document(`query ($from: String!, $to: String!, $kinds: [EdgeKind!], $asOf: DateTime) {
+  paths(from: $from, to: $to, kinds: $kinds, asOf: $asOf, limit: 3) { steps { ...step } }
+}`);
+
+export const EVIDENCE = document(`query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime) {
+  adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: 5000) { edges { ...step } }
+}`);
+
+export const EXTRACT = `query ($sql: String!, $dialect: String!, $schema: String) {
+  extract(sql: $sql, dialect: $dialect, defaultSchema: $schema) {
+    operation target targetKey sources outputColumns completeness
+    impact(first: 1) { totalCount tableCount }
+    stated { source { table column } target { table column } kind subtype masking span { start end } }
+    diagnostics { code severity message hint span { line column } }
+  }
+}`;
+
+export const DESCRIBE = `mutation ($of: String!, $description: String, $tags: [String!]) {
+  describe(of: $of, description: $description, tags: $tags) { __typename }
+}`;
+
+export const ASSERT = `mutation ($source: String!, $target: String!, $subtype: Subtype!, $masking: Boolean!) {
+  assertEdge(source: $source, target: $target, subtype: $subtype, masking: $masking) { sourceKey }
+}`;
+
+export const RETIRE = `mutation ($source: String!, $target: String!, $kind: EdgeKind!, $job: ID) {
+  retireEdge(source: $source, target: $target, kind: $kind, job: $job) { ended }
+}`;

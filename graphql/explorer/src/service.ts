@@ -1,0 +1,283 @@
+/** Questions to the GraphQL service that serves this page. */
+
+import { type ColumnInfo, type EdgeInfo, type EdgeKind, type Hop, type JobInfo, type Part, type TableInfo, emptyPart, partsOf } from "./model";
+import * as queries from "./queries";
+import { Refusal, type Details, type EvidenceStep, type Extra, type Hit, type HopQuestion, type ReachQuestion, type Source, type StatementLineage } from "./source";
+
+// The shape of answers is the schema's; the browser tests hold the two together.
+type Json = any;
+
+const TOKEN = "lineage-token";
+const KEPT = 400;
+
+export class ServiceSource implements Source {
+  private readonly answers = new Map<string, Promise<Json>>();
+
+  constructor(private readonly address: string) {}
+
+  /** The token stays in this tab: other tabs and later sessions ask again. */
+  static setToken(token: string): void {
+    sessionStorage.setItem(TOKEN, token);
+  }
+
+  forget(): void {
+    this.answers.clear();
+  }
+
+  async service() {
+    const { service } = await this.ask(queries.SERVICE, {});
+    const roles: string[] = service.roles;
+    const isSteward = !service.readOnly && roles.includes("steward");
+    return { version: service.version, isSteward, dialects: service.dialects, readsSql: true, writtenAt: null, focus: [] };
+  }
+
+  async start() {
+    const found = await this.ask(queries.START, {});
+    const group = (namespace: string, schema: string) => `${namespace}/${schema}`;
+    const flows = found.estate.flows.map((flow: Json) => ({
+      source: group(flow.sourceNamespace, flow.sourceSchema),
+      target: group(flow.targetNamespace, flow.targetSchema),
+      flows: flow.flows,
+    }));
+    return {
+      estate: { ...found.estate, flows },
+      used: found.topTables.nodes.map((one: Json) => ({ table: tableInfo(one.table), reads: one.reads, at: one.lastRead })),
+      recent: found.tables.nodes.map((one: Json) => ({ table: tableInfo(one), reads: null, at: one.lastSeen })),
+    };
+  }
+
+  async tablesOf(namespace: string, schema: string, after: string) {
+    const { tables } = await this.ask(queries.TABLES, { namespace, schema: schema || null, after: after || null });
+    return { tables: tables.nodes.map(tableInfo), total: tables.totalCount, after: next(tables) };
+  }
+
+  async search(text: string, signal?: AbortSignal) {
+    const tag = /^(?:tag:|#)\s*(\S.*)$/.exec(text)?.[1];
+    if (tag) return this.searchFor({ text: "", tags: [tag], types: null, first: 12 }, signal);
+    const found = await this.searchFor({ text, tags: null, types: null, first: 12 }, signal);
+    const last = partsOf(text).at(-1)!;
+    if (last === text) return found;
+    // The service finds columns by their own names: of `orders.amount`, those of tables like `orders`.
+    const columns = await this.searchFor({ text: last, tags: null, types: ["COLUMN"], first: 200 }, signal);
+    const hits = columns.hits.filter((hit) => `${hit.context}.${hit.name}`.toLowerCase().includes(text.toLowerCase()));
+    return { hits: [...found.hits, ...hits].slice(0, 12), total: found.total + hits.length };
+  }
+
+  private async searchFor(variables: { text: string; tags: string[] | null; types: string[] | null; first: number }, signal?: AbortSignal) {
+    const { search } = await this.ask(queries.SEARCH, variables, signal);
+    const hits = search.nodes.map((hit: Json): Hit => {
+      const column = hit.node.__typename === "Column";
+      const table = column ? hit.node.table : hit.node;
+      return column
+        ? { key: hit.key, name: hit.node.path, context: table.name, kind: "column" }
+        : { key: hit.key, name: table.name, context: table.namespace, kind: table.kind.toLowerCase() };
+    });
+    return { hits: hits as Hit[], total: search.totalCount as number };
+  }
+
+  async hop(question: HopQuestion): Promise<Hop> {
+    const { adjacent } = await this.ask(queries.ADJACENT, { ...question, asOf: question.asOf || null });
+    const counts = new Map<string, number>(adjacent.counts.map((one: Json) => [one.key, one.nodes]));
+    return { ...partOf(adjacent), totalEdges: adjacent.totalEdges, totalTables: adjacent.totalTables, counts };
+  }
+
+  async closure(question: ReachQuestion) {
+    const { subgraph } = await this.ask(queries.CLOSURE, starting(question));
+    return { ...partOf(subgraph), truncated: subgraph.truncated as string | null };
+  }
+
+  async reach(question: ReachQuestion) {
+    const { reached } = await this.ask(queries.reach(question.direction), starting(question));
+    return { columns: reached.totalCount, tables: reached.tableCount, isLowerBound: reached.totalCountIsLowerBound };
+  }
+
+  async reached(question: ReachQuestion, after: string) {
+    const { reached } = await this.ask(queries.reached(question.direction), { ...starting(question), after: after || null });
+    const rows = reached.nodes.map((row: Json) => ({
+      column: columnInfo(row.column),
+      table: tableInfo(row.column.table),
+      hops: row.hops,
+      influence: row.influence,
+      how: row.how,
+      masked: row.masked,
+    }));
+    return { rows, total: reached.totalCount, after: next(reached) };
+  }
+
+  async columns(key: string, after: string) {
+    const { table } = await this.ask(queries.COLUMNS, { key, after: after || null });
+    if (!table) throw new Refusal("This table is not in the graph any more.", "NOT_FOUND");
+    const columns = table.columns.nodes.map((one: Json) => columnInfo({ ...one, table: { key: table.key } }));
+    return { table: tableInfo(table), columns, total: table.columns.totalCount, after: next(table.columns) };
+  }
+
+  async extras(tables: TableInfo[]) {
+    const found = new Map<string, Extra>();
+    for (let at = 0; at < tables.length; at += 200) {
+      const { nodes } = await this.ask(queries.EXTRAS, { ids: tables.slice(at, at + 200).map((one) => one.id) });
+      for (const one of nodes) if (one) found.set(one.key, { columns: one.columns.totalCount, lastRead: one.usage.lastRead });
+    }
+    return found;
+  }
+
+  async details(key: string): Promise<Details> {
+    const column = key.includes("#");
+    const found = await this.ask(queries.details(column), { key });
+    const node = column ? found.column : found.table;
+    if (!node) throw new Refusal("This is not in the graph any more.", "NOT_FOUND");
+    const table = column ? node.table : node;
+    return {
+      key: node.key,
+      table: tableInfo(table),
+      column: column ? columnInfo(node) : null,
+      description: node.description,
+      tags: node.tags,
+      stated: node.facts.map((one: Json) => ({ ...one, tests: one.tests.map(test) })),
+      usage: { ...node.usage, users: node.usage.distinctUsers },
+      jobs: table.jobs.nodes.map((job: Json) => ({
+        ...job,
+        file: job.path ?? job.source,
+        writes: job.writes.some((one: Json) => one.key === table.key),
+      })),
+      moreJobs: table.jobs.totalCount - table.jobs.nodes.length,
+    };
+  }
+
+  async paths(from: string, to: string, kinds: EdgeKind[], asOf: string): Promise<EvidenceStep[][]> {
+    const { paths } = await this.ask(queries.PATHS, { from, to, kinds, asOf: asOf || null });
+    return paths.map((path: Json) => path.steps.map(stepOf));
+  }
+
+  async evidence(source: string, target: string, kind: EdgeKind, asOf: string): Promise<EvidenceStep[]> {
+    const variables = { of: [source], direction: "DOWNSTREAM", kinds: [kind], asOf: asOf || null };
+    const { adjacent } = await this.ask(queries.EVIDENCE, variables);
+    return adjacent.edges.filter((edge: Json) => edge.sourceKey === source && edge.targetKey === target).map(stepOf);
+  }
+
+  async extract(sql: string, dialect: string, schema: string, signal: AbortSignal): Promise<StatementLineage[]> {
+    const { extract } = await this.ask(queries.EXTRACT, { sql, dialect, schema: schema || null }, signal);
+    return extract.map((one: Json) => ({
+      ...one,
+      impact: one.impact && { columns: one.impact.totalCount, tables: one.impact.tableCount },
+      edges: one.stated,
+      diagnostics: one.diagnostics.map((found: Json) => ({ ...found, line: found.span?.line ?? null, column: found.span?.column ?? null })),
+    }));
+  }
+
+  async describe(of: string, change: { description?: string; tags?: string[] }) {
+    await this.change(queries.DESCRIBE, { of, ...change });
+  }
+
+  async assertEdge(source: string, target: string, subtype: string, masking: boolean) {
+    await this.change(queries.ASSERT, { source, target, subtype, masking });
+  }
+
+  async retireEdge(source: string, target: string, kind: EdgeKind, job: string | null) {
+    return (await this.change(queries.RETIRE, { source, target, kind, job })).retireEdge.ended as number;
+  }
+
+  private async change(query: string, variables: object): Promise<Json> {
+    const answer = await this.send(query, variables);
+    this.forget();
+    return answer;
+  }
+
+  /** An answer is kept under its whole question. One that failed or was given up is asked again. */
+  private ask(query: string, variables: object, signal?: AbortSignal): Promise<Json> {
+    const question = JSON.stringify([query, variables]);
+    const kept = this.answers.get(question);
+    if (kept) return kept;
+    const answer = this.send(query, variables, signal);
+    this.answers.set(question, answer);
+    if (this.answers.size > KEPT) this.answers.delete(this.answers.keys().next().value!);
+    answer.catch(() => this.answers.delete(question));
+    return answer;
+  }
+
+  private async send(query: string, variables: object, signal?: AbortSignal): Promise<Json> {
+    const token = sessionStorage.getItem(TOKEN);
+    const headers: Record<string, string> = { "Content-Type": "application/json" };
+    if (token) headers.Authorization = `Bearer ${token}`;
+    let reply: Response;
+    try {
+      reply = await fetch(this.address, { method: "POST", headers, body: JSON.stringify({ query, variables }), signal: signal ?? null });
+    } catch (error) {
+      if ((error as Error).name === "AbortError") throw error;
+      throw new Refusal("The service does not answer.", "UNREACHABLE", "Is `lineage serve` still running?");
+    }
+    let body: Json;
+    try {
+      body = await reply.json();
+    } catch {
+      throw new Refusal(`The service answered with status ${reply.status}.`, "UNREACHABLE");
+    }
+    const error = body.errors?.[0];
+    if (error) throw new Refusal(error.message, error.extensions?.code ?? "INTERNAL", error.extensions?.hint ?? null);
+    if (!body.data) throw new Refusal(body.detail ?? body.title ?? `status ${reply.status}`, "REFUSED", body.hint ?? null);
+    return body.data;
+  }
+}
+
+function starting({ key, direction, kinds, asOf }: ReachQuestion) {
+  const start = key.includes("#") ? { columns: [key], tables: null } : { columns: null, tables: [key] };
+  return { ...start, direction: [direction], kinds, asOf: asOf || null };
+}
+
+const next = (page: Json): string | null => (page.pageInfo.hasNextPage ? page.pageInfo.endCursor : null);
+
+const test = (one: Json): string => `${one.kind}${one.status ? `: ${one.status}` : ""}`;
+
+function tableInfo(found: Json): TableInfo {
+  return {
+    key: found.key,
+    id: found.id,
+    name: found.name,
+    namespace: found.namespace,
+    kind: found.kind.toLowerCase(),
+    schemaKnown: found.schemaKnown,
+    firstSeen: found.firstSeen,
+    droppedAt: found.droppedAt,
+    description: found.description,
+    tags: [...new Set<string>([...found.tags, ...found.facts.flatMap((one: Json) => one.tags)])],
+    owners: found.facts.flatMap((one: Json) => one.owner ?? []),
+  };
+}
+
+function columnInfo(found: Json): ColumnInfo {
+  const tags = new Set<string>([...found.tags, ...found.facts.flatMap((one: Json) => one.tags)]);
+  return {
+    key: found.key,
+    path: found.path,
+    table: found.table.key,
+    dataType: found.dataType,
+    tags: [...tags],
+    inferred: found.inferred,
+    droppedAt: found.droppedAt,
+  };
+}
+
+function partOf(found: Json): Part {
+  const part = emptyPart();
+  for (const node of found.nodes) {
+    const table = tableInfo(node.__typename === "Column" ? node.table : node);
+    part.tables.set(table.key, table);
+    if (node.__typename === "Column") part.columns.set(node.key, columnInfo(node));
+  }
+  for (const job of found.jobs ?? []) part.jobs.set(job.key, job as JobInfo);
+  part.edges = found.edges.map(
+    (edge: Json): EdgeInfo => ({
+      source: edge.sourceKey,
+      target: edge.targetKey,
+      kind: edge.kind,
+      subtypes: edge.subtypes,
+      masking: edge.masking,
+      job: edge.jobKey,
+    }),
+  );
+  return part;
+}
+
+function stepOf(step: Json): EvidenceStep {
+  const job = step.job && { ...step.job, file: step.job.path ?? step.job.source, line: step.job.sourceLine };
+  return { source: step.sourceKey, target: step.targetKey, kind: step.kind, subtypes: step.subtypes, masking: step.masking, job, chains: step.evidence };
+}

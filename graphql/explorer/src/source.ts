@@ -1,0 +1,174 @@
+/** What answers the page's questions: the service, or the data of an offline file. */
+
+import type { ColumnInfo, Direction, EdgeKind, Hop, Part, TableInfo } from "./model";
+
+export interface Hit {
+  key: string;
+  name: string;
+  /** The column's table, or the table's namespace. */
+  context: string;
+  kind: string;
+}
+
+export interface UsedTable {
+  table: TableInfo;
+  reads: number | null;
+  at: string | null;
+}
+
+export interface Estate {
+  tables: number;
+  groups: { namespace: string; schema: string; tables: number; exposures: number }[];
+  flows: { source: string; target: string; flows: number }[];
+  flowsCounted: boolean;
+}
+
+export interface Start {
+  estate: Estate;
+  used: UsedTable[];
+  recent: UsedTable[];
+}
+
+export interface Service {
+  version: string;
+  /** Whether the caller may change descriptions, tags and edges. */
+  isSteward: boolean;
+  dialects: string[];
+  /** Whether pasted SQL can be read. */
+  readsSql: boolean;
+  /** When the data was written, for an offline file. */
+  writtenAt: string | null;
+  /** Columns or tables to open at first. */
+  focus: string[];
+}
+
+export interface HopQuestion {
+  of: string[];
+  direction: Direction;
+  kinds: EdgeKind[];
+  asOf: string;
+  maxEdges: number;
+}
+
+export interface ReachQuestion {
+  key: string;
+  direction: Direction;
+  kinds: EdgeKind[];
+  asOf: string;
+}
+
+export interface Reach {
+  columns: number;
+  tables: number;
+  isLowerBound: boolean;
+}
+
+export interface ReachedRow {
+  column: ColumnInfo;
+  table: TableInfo;
+  hops: number;
+  influence: EdgeKind[];
+  how: string[];
+  masked: boolean;
+}
+
+export interface Extra {
+  columns: number;
+  lastRead: string | null;
+}
+
+export interface SpanOfSql {
+  start: number;
+  end: number;
+}
+
+export interface EvidenceStep {
+  source: string;
+  target: string;
+  kind: EdgeKind;
+  subtypes: string[];
+  masking: boolean;
+  job: { key: string; kind: string; sql: string | null; file: string | null; line: number | null; completeness: string } | null;
+  chains: SpanOfSql[][];
+}
+
+export interface Finding {
+  code: string;
+  severity: string;
+  message: string;
+  hint: string | null;
+}
+
+export interface JobDetails {
+  key: string;
+  kind: string;
+  operation: string | null;
+  file: string | null;
+  completeness: string;
+  lastSeen: string;
+  observations: number;
+  writes: boolean;
+  diagnostics: Finding[];
+}
+
+export interface Details {
+  key: string;
+  table: TableInfo;
+  column: ColumnInfo | null;
+  description: string | null;
+  tags: string[];
+  stated: { source: string; description: string | null; tags: string[]; owner: string | null; tests: string[] }[];
+  usage: { reads: number; users: number; lastRead: string | null; days: { day: string; reads: number }[]; topUsers: { user: string; queries: number }[] };
+  jobs: JobDetails[];
+  moreJobs: number;
+}
+
+export interface StatementLineage {
+  operation: string;
+  target: string | null;
+  targetKey: string | null;
+  impact: { columns: number; tables: number } | null;
+  sources: string[];
+  outputColumns: string[];
+  completeness: string;
+  edges: {
+    source: { table: string | null; column: string | null };
+    target: { table: string | null; column: string | null };
+    kind: EdgeKind;
+    subtype: string;
+    masking: boolean;
+    span: { start: number; end: number } | null;
+  }[];
+  diagnostics: (Finding & { line: number | null; column: number | null })[];
+}
+
+export interface Source {
+  service(): Promise<Service>;
+  start(): Promise<Start>;
+  tablesOf(namespace: string, schema: string, after: string): Promise<{ tables: TableInfo[]; total: number; after: string | null }>;
+  search(text: string, signal?: AbortSignal): Promise<{ hits: Hit[]; total: number }>;
+  hop(question: HopQuestion): Promise<Hop>;
+  closure(question: ReachQuestion): Promise<Part & { truncated: string | null }>;
+  reach(question: ReachQuestion): Promise<Reach>;
+  reached(question: ReachQuestion, after: string): Promise<{ rows: ReachedRow[]; total: number; after: string | null }>;
+  columns(table: string, after: string): Promise<{ table: TableInfo; columns: ColumnInfo[]; total: number; after: string | null }>;
+  extras(tables: TableInfo[]): Promise<Map<string, Extra>>;
+  details(key: string): Promise<Details>;
+  paths(from: string, to: string, kinds: EdgeKind[], asOf: string): Promise<EvidenceStep[][]>;
+  evidence(source: string, target: string, kind: EdgeKind, asOf: string): Promise<EvidenceStep[]>;
+  extract(sql: string, dialect: string, schema: string, signal: AbortSignal): Promise<StatementLineage[]>;
+  describe(key: string, change: { description?: string; tags?: string[] }): Promise<void>;
+  assertEdge(source: string, target: string, subtype: string, masking: boolean): Promise<void>;
+  retireEdge(source: string, target: string, kind: EdgeKind, job: string | null): Promise<number>;
+}
+
+/** What the page shows of a failure, and what helps. */
+export class Refusal extends Error {
+  constructor(
+    message: string,
+    readonly code: string,
+    readonly hint: string | null = null,
+  ) {
+    super(message);
+  }
+}

@@ -1,0 +1,41 @@
+"""`/`: the explorer, a page and its files, built from `graphql/explorer`, under a strict content security policy."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib import resources
+
+from fastapi import APIRouter
+from starlette.responses import HTMLResponse, Response
+
+from lineage_graphql.http.pages.page_policy import page_headers
+
+__all__ = ["explorer_router"]
+
+_TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
+
+
+def explorer_router() -> APIRouter:
+    """Return the routes. They require no role: the page holds no data, and asks for a token if one is needed."""
+    router = APIRouter(include_in_schema=False)
+
+    @router.get("/")
+    async def page() -> Response:
+        """Return the page."""
+        return HTMLResponse(_files()["index.html"], headers=page_headers(scripts=True))
+
+    @router.get("/explorer/{name}")
+    async def file(name: str) -> Response:
+        """Return one file of the page."""
+        content, kind = _files().get(name), _TYPES.get(name.rpartition(".")[2])
+        if content is None or kind is None:
+            return Response(status_code=404)
+        return Response(content, media_type=kind, headers=page_headers())
+
+    return router
+
+
+@cache
+def _files() -> dict[str, bytes]:
+    folder = resources.files("lineage_graphql").joinpath("explorer")
+    return {entry.name: entry.read_bytes() for entry in folder.iterdir()}

@@ -66,7 +66,7 @@ _LOOK = Look(
     names=("column", "source"), words=("proof",), cuts=("exposure",),
     styles={"proof": "dim"},
 )  # fmt: skip
-_TABLE = ("source", "column", "exposure", "confidence", "hops", "verdict", "reads", "users", "last read", "proof")
+_TABLE = ("column", "exposure", "source", "confidence", "hops", "verdict", "reads", "users", "last read", "proof")
 
 
 @app.command()
@@ -148,7 +148,7 @@ def where(
     counts = ", ".join(f"{source.by_exposure[one]:,} {one}" for one in EXPOSURES if source.by_exposure[one])
     say(f"{source.name} ({classes}) is in {counted(len(source.holders), 'other column')}: {counts or 'none'}",
         subject=source.name)  # fmt: skip
-    _print_holders(made)
+    _print_holders(made, with_source=False)
     for one in source.influenced:
         note(f"it decides about {one.name} ({', '.join(one.how)}){', masked' if one.masked else ''}")
     for name in source.stopped:
@@ -283,12 +283,14 @@ def _print_table(made: PiiReport) -> None:
         say(sentence)
     if made.sources:
         print()
-        _print_holders(made)
+        _print_holders(made, with_source=True)
 
 
-def _print_holders(made: PiiReport) -> None:
+def _print_holders(made: PiiReport, *, with_source: bool) -> None:
     places = [REPORT_COLUMNS.index(name) for name in _TABLE]
     hidden = set() if made.has_policy else {_TABLE.index("verdict")}
+    if not with_source:
+        hidden.add(_TABLE.index("source"))
     rows = [
         [None if at in hidden else row[place] or None for at, place in enumerate(places)]
         for row, (_, holder) in zip(report_rows(made), made.rows, strict=True)

@@ -15,7 +15,7 @@ from lineage_ingest.openlineage import EventOutcome
 
 __all__ = ["EventWriter"]
 
-MAX_EVENTS = 100
+MAX_EVENTS = 500
 """Maximum number of events that are written at once: of several requests, or a part of a larger one."""
 MAX_WAITING = 20_000
 """Maximum number of events that wait; beyond it requests are refused at once."""

@@ -126,10 +126,10 @@ def ingest_log_rows(
         given = _given_schemas(catalog)
         earlier = partial(EarlierGraph, store, given=frozenset(table.name for table in given))
         found = extract_log(engine, context, given, notify, earlier)
-    extracted = time.perf_counter()
-    run = RunRecord(run_key or found.key, "log", context.source, context.at, found.counts, extracted - began)
-    apply = partial(_write_batch, store=store, engine=engine, opener=opener)
-    applied = store_batches(store, found.batches(run), run, notify, apply=apply)
+        extracted = time.perf_counter()
+        run = RunRecord(run_key or found.key, "log", context.source, context.at, found.counts, extracted - began)
+        apply = partial(_write_batch, store=store, engine=engine, opener=opener)
+        applied = store_batches(store, found.batches(run), run, notify, apply=apply)
     ended = time.perf_counter()
     return LogSummary(
         run,

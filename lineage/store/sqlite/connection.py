@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import time
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
 from urllib.parse import quote
@@ -128,21 +129,25 @@ class SqliteConnection:
         return self._limited(seconds, lambda: self._own.execute(statement, parameters).fetchall())
 
     def dictionaries(
-        self, statement: str, parameters: Mapping[str, Any], seconds: float | None
+        self, statement: str, every: Iterable[Mapping[str, Any]], seconds: float | None
     ) -> list[dict[str, Any]]:
-        """Return the rows of a statement as dictionaries, by the names of its columns (`statements.maker`)."""
+        """Return the rows of a statement as dictionaries, by the names of its columns (`statements.maker`).
+
+        It runs once with each of the parameters in `every`.
+        """
 
         def read() -> list[dict[str, Any]]:
-            cursor = self._own.execute(statement, parameters)
-            make = self._makers.get(statement)
-            rows = cursor.fetchall() if make is not None else None
-            if make is None:
-                first = cursor.fetchone()
-                if first is None:
-                    return []
-                make = self._makers[statement] = maker(tuple(name for name, *_ in cursor.get_description()))
-                rows = [first, *cursor.fetchall()]
-            return [make(row) for row in rows or ()]
+            found: list[dict[str, Any]] = []
+            execute, make = self._own.execute, self._makers.get(statement)
+            for parameters in every:
+                cursor = execute(statement, parameters)
+                rows = cursor.fetchall() if make is not None else [*islice(cursor, 1)]
+                if make is None and rows:
+                    make = self._makers[statement] = maker(tuple(name for name, *_ in cursor.get_description()))
+                    rows += cursor.fetchall()
+                if make is not None:
+                    found += map(make, rows)
+            return found
 
         return self._limited(seconds, read)
 

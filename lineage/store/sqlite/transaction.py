@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
 from functools import cache
 from operator import itemgetter
 from typing import Any, TypeAlias
@@ -19,6 +20,7 @@ from lineage.store.graph.schema import (
     Changes,
     Node,
     Properties,
+    PropertyType,
     Refresh,
     Relationship,
     SeenAgain,
@@ -35,6 +37,8 @@ from lineage.store.time_limit import seconds_left
 __all__ = ["SqliteTransaction"]
 
 _Encode: TypeAlias = Callable[[Mapping[str, Any]], tuple[Any, ...]]
+_Reference: TypeAlias = Mapping[str, tuple[str, str]]
+"""Label and key of the other end, by the key of the node that refers to it."""
 
 _OWN_TABLE = {
     "Table": "dataset", "Column": "dataset_column", "Job": "job", "Run": "run", "Change": "change",
@@ -51,10 +55,12 @@ _LINKS = {
 """The tables of relationships, and their columns for the two ends."""
 _REFERENCES = {"REPORTED": ("diagnostic", "reported_by"), "ABOUT": ("diagnostic", "about"), "OF": ("usage_day", "node")}
 """Relationships that are a column of one of their ends."""
+_OWNERS = {"REPORTED": "Diagnostic", "ABOUT": "Diagnostic", "OF": "Usage"}
+"""The ends that have these columns."""
 _PART_OF_NODE = frozenset({"HAS_COLUMN", "HAS_FIELD"})
 """Relationships that the columns' own rows say."""
-_ORDER = {"Table": 0, "Column": 1}
-"""Tables are written before their columns, and deleted after them."""
+_ORDER = {"Table": 0, "Column": 1, "Diagnostic": 3, "Usage": 3}
+"""Tables are written before their columns, and deleted after them; what refers to others comes last."""
 _OF_NODE: Mapping[str, tuple[str, ...]] = {
     "Table": (
         write_statement("delete_lineage_out_of"),
@@ -96,13 +102,10 @@ class SqliteTransaction:
     def read(self, statement: NamedStatement, rows: Sequence[Row]) -> list[dict[str, Any]]:
         """Run a statement for each row of parameters and return all result rows."""
         text = sql(statement)
-        answers: list[dict[str, Any]] = []
         if ":rows" in text:
             rows = [{"rows": json.dumps([*rows], ensure_ascii=False)}] if rows else []
-        for row in rows:
-            given = {name: parameter(value) for name, value in row.items()}
-            answers += self._connection.dictionaries(text, given, seconds_left())
-        return answers
+        every = ({name: parameter(value) for name, value in row.items()} for row in rows)
+        return self._connection.dictionaries(text, every, seconds_left())
 
     def write(self, changes: Changes) -> None:
         """Write the changes, in an order in which both ends of every relationship exist.
@@ -117,11 +120,12 @@ class SqliteTransaction:
         contents = contents.minus(edges_held(self._edges_at(changes.deleted_nodes)))
         for (label,), nodes in sorted(by_kind(changes.deleted_nodes), key=_last_tables):
             self._delete_nodes(label, nodes)
+        new, others = _references_of_new(changes)
         for (label,), nodes in sorted(by_kind(changes.created_nodes), key=_first_tables):
-            self._create_nodes(label, nodes)
+            self._create_nodes(label, nodes, new)
         for (label,), nodes in by_kind(changes.updated_nodes):
             self._update_nodes(label, nodes)
-        for created in (changes.created_relationships, changes.updated_relationships):
+        for created in (others, changes.updated_relationships):
             for (name, *_), relationships in by_kind(created):
                 self._put_relationships(name, relationships)
         for unit in changes.refreshed_units:
@@ -136,7 +140,7 @@ class SqliteTransaction:
         """Return the edges that are deleted with nodes."""
         return self.read(query("edges_at"), [{"key": node.key} for node in nodes if _KEYS.get(node.label) == "node"])
 
-    def _create_nodes(self, label: str, nodes: Sequence[Node]) -> None:
+    def _create_nodes(self, label: str, nodes: Sequence[Node], references: Mapping[str, _Reference]) -> None:
         own, keys = _OWN_TABLE[label], _KEYS.get(label)
         ids = self._new_ids(label, [node.key for node in nodes])
         encode = _encoder(label)
@@ -144,10 +148,18 @@ class SqliteTransaction:
             rows = [(ids[node.key], node.key, self._dataset_id(label, node.key, ids)) for node in nodes]
             self._connection.execute_many(write_statement("create_key"), rows)
         columns = ["id", *_stored(label)] if keys else ["id", "key", *_stored(label)]
-        statement = write_statement("create", table=own, **_listed(columns))
         own_key = (lambda key: (ids[key],)) if keys else (lambda key: (ids[key], key))
         rows_of_label = ((*own_key(node.key), *encode(node.properties)) for node in nodes)
+        of_label = [name for name in references if _OWNERS[name] == label]
+        if of_label:
+            columns += (_REFERENCES[name][1] for name in of_label)
+            referred = [[self._referred(references[name].get(node.key)) for name in of_label] for node in nodes]
+            rows_of_label = ((*row, *others) for row, others in zip(rows_of_label, referred, strict=True))
+        statement = write_statement("create", table=own, **_listed(columns))
         self._connection.execute_many(statement, rows_of_label)
+
+    def _referred(self, other: tuple[str, str] | None) -> int | None:
+        return None if other is None else self._id(_KEYS.get(other[0]) or _OWN_TABLE[other[0]], other[1])
 
     def _dataset_id(self, label: str, key: str, ids: Mapping[str, int]) -> int:
         if label == "Table":
@@ -183,15 +195,10 @@ class SqliteTransaction:
 
     def _put_relationships(self, name: str, relationships: Sequence[Relationship]) -> None:
         """Create relationships, or replace the properties of those that are there."""
-        if name in _PART_OF_NODE:
-            for one in relationships:
-                self._id("node", one.source)
-                self._id("node", one.target)
+        if name in _PART_OF_NODE:  # its dataset was looked up when the column was written
             return
         if name in KINDS:
-            self._connection.execute_many(
-                write_statement("put_lineage"), [self._lineage_row(name, one) for one in relationships]
-            )
+            self._connection.execute_many(write_statement("put_lineage"), self._lineage_rows(name, relationships))
             return
         if name in _REFERENCES:
             table, column = _REFERENCES[name]
@@ -210,7 +217,7 @@ class SqliteTransaction:
         if name in _PART_OF_NODE:
             return
         if name in KINDS:
-            rows = [self._lineage_row(name, one)[:5] for one in relationships]
+            rows = [row[:5] for row in self._lineage_rows(name, relationships)]
             self._connection.execute_many(write_statement("delete_lineage"), rows)
         elif name in _REFERENCES:
             table, column = _REFERENCES[name]
@@ -222,19 +229,22 @@ class SqliteTransaction:
             statement = write_statement("delete_link", table=table, source=source, target=target)
             self._connection.execute_many(statement, rows)
 
-    def _lineage_row(self, name: str, edge: Relationship) -> tuple[Any, ...]:
-        given = edge.properties
-        number = KINDS[name]
+    def _lineage_rows(self, name: str, edges: Iterable[Relationship]) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of edges of one type: those of all edges of an ingest pass here, so it calls little."""
+        number, nodes = KINDS[name], self._ids["node"]
         live = number <= len(EdgeType)
-        since = given["first_seen"] if live else given["valid_from"]
-        begin = to_microseconds(since) if since is not None else 0
-        return (
-            self._id("node", edge.source), number, self._id("node", edge.target), self._job_id(given["job"]),
-            0 if live else begin, begin, None if live else _stored_as("time", given["valid_to"]),
-            _stored_as("time", given["last_seen"]), given.get("masking"), given.get("limited"), given.get("ambiguous"),
-            _stored_as("texts", given.get("subtypes")), _stored_as("texts", given.get("partly_masking")),
-            _stored_as("texts", given.get("spans")),
-        )  # fmt: skip
+        begins = "first_seen" if live else "valid_from"
+        for edge in edges:
+            given = edge.properties
+            get = given.get
+            begin = _time_or_none(given[begins]) or 0
+            yield (
+                nodes.get(edge.source) or self._id("node", edge.source), number,
+                nodes.get(edge.target) or self._id("node", edge.target), self._job_id(given["job"]),
+                0 if live else begin, begin, None if live else _time_or_none(given["valid_to"]),
+                _time_or_none(given["last_seen"]), get("masking"), get("limited"), get("ambiguous"),
+                _texts_or_none(get("subtypes")), _texts_or_none(get("partly_masking")), _texts_or_none(get("spans")),
+            )  # fmt: skip
 
     def _reference(self, name: str, one: Relationship) -> tuple[int, int]:
         source, target = self._ends(one)
@@ -288,6 +298,23 @@ class SqliteTransaction:
         return known[key]
 
 
+def _references_of_new(changes: Changes) -> tuple[dict[str, _Reference], Sequence[Relationship]]:
+    """Return by type what new nodes refer to, which is written with them, and the other new relationships."""
+    owners = {node.key for node in changes.created_nodes if node.label in _OWNERS.values()}
+    if not owners:
+        return {}, changes.created_relationships
+    found: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
+    others: list[Relationship] = []
+    for one in changes.created_relationships:
+        if one.type in _OWNERS and (one.source_label == _OWNERS[one.type]) and one.source in owners:
+            found[one.type][one.source] = (one.target_label, one.target)
+        elif one.type in _OWNERS and one.target_label == _OWNERS[one.type] and one.target in owners:
+            found[one.type][one.target] = (one.source_label, one.source)
+        else:
+            others.append(one)
+    return dict(found), others
+
+
 def _listed(columns: Sequence[str]) -> dict[str, str]:
     return {"columns": ", ".join(columns), "places": ", ".join("?" * len(columns))}
 
@@ -327,8 +354,12 @@ def _encoder_of(types: Properties, names: Iterable[str]) -> _Encode:
     return encode
 
 
-_BY_NAME = {of.value: encode for of, encode in ENCODERS.items()}
+_list_to_text = ENCODERS[PropertyType.TEXTS]
 
 
-def _stored_as(kind: str, value: Any) -> Any:
-    return None if value is None else _BY_NAME[kind](value)
+def _time_or_none(at: datetime | None) -> int | None:
+    return None if at is None else to_microseconds(at)
+
+
+def _texts_or_none(texts: Sequence[str] | None) -> str | None:
+    return None if texts is None else _list_to_text(texts)

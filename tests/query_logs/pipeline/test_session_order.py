@@ -13,7 +13,7 @@ from lineage_ingest.query_log import normalize_rows, read_log, source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
 from lineage_ingest.query_log.pipeline.engines.local_engine import LocalEngine
 from lineage_ingest.query_log.pipeline.extraction import LogContext
-from lineage_ingest.query_log.pipeline.sessions.sessions import _order_times
+from lineage_ingest.query_log.pipeline.sessions.runs_in_order import _order_times
 from tests.query_logs.pipeline.running import AT, Ran, edges, ingested
 from tests.query_logs.postgres_log import Row, json_lines
 

@@ -12,6 +12,7 @@ from lineage_ingest.query_log.pipeline.extraction import SessionEffects
 from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA
 from lineage_ingest.query_log.pipeline.merging.statistics import COUNTED_SCHEMA, counted
 from lineage_ingest.query_log.pipeline.sessions import sessions
+from lineage_ingest.query_log.pipeline.sessions.runs_in_order import events_of
 from lineage_ingest.query_log.pipeline.sessions.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions.sessions import assign_units
 
@@ -67,3 +68,24 @@ def test_sessions_are_whole_in_whatever_batches(seed: int, monkeypatch: pytest.M
     monkeypatch.setattr(sessions, "_AT_ONCE", 20)
     for size in (1, 7, 32):
         assert found(rows, size) == (counts, slices)
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_runs_that_are_kept_are_those_that_are_counted(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = history(seed)
+    counts, _ = found(rows, len(rows))
+    counted_runs = {(one["unit"], one["part"]): 0 for one in counts}
+    for one in counts:
+        counted_runs[one["unit"], one["part"]] += one["runs"]
+    moments = sorted((row["started_at"], row["session"] or "", row["position"]) for row in rows)
+    monkeypatch.setattr(sessions, "_AT_ONCE", 20)
+    for size in (1, 7, len(rows)):
+        batches = [
+            pa.RecordBatch.from_pylist(rows[at : at + size], schema=RUN_SCHEMA) for at in range(0, len(rows), size)
+        ]
+        ran: list[pa.Table] = []
+        list(assign_units(batches, TEMPLATES, keep_runs=ran.append))
+        events = list(events_of(ran, frozenset(counted_runs) | {(READS, 0)}))
+        assert sorted(event.at for event in events) == moments
+        [wanted, *_] = sorted(unit for unit in counted_runs if unit[0] not in TEMPLATES)
+        assert sum(1 for _ in events_of(ran, frozenset([wanted]))) == counted_runs[wanted]

@@ -208,9 +208,9 @@ def extract_log(
             for summary in engine.extract([Work(s.key) for s in session_blocks], context, base, again)
         )
         base = _without_made_since(engine, context, base, found, before, again)
-    found.update(_search_names(engine, context, base, found, _existence(engine, known, found, base)))
-    existence = _existence(engine, known, found, base)
-    versions = _versions(engine, known, found, before)
+    found.update(_search_names(engine, context, base, found, _existence(engine, found, base)))
+    existence = _existence(engine, found, base)
+    versions = _versions(engine, found, before)
     if versions is not None and versions.units():
         versions.defaults = {key: own[1:] for key, own in templates.items() if key in versions.units()}
         versions.searched = {key: summary.searched for key, summary in found.items() if summary.searched}
@@ -280,16 +280,14 @@ def _in_sessions(first: dict[int, UnitSummary], templates: dict[int, Any]) -> di
     )
 
 
-def _existence(
-    engine: Engine, known: dict[int, TemplateInSession], found: Mapping[int, UnitSummary], base: KnownSchemas
-) -> Existence:
+def _existence(engine: Engine, found: Mapping[int, UnitSummary], base: KnownSchemas) -> Existence:
     """Return when the tables existed that units search for in several schemas."""
     searched = {key: summary.searched for key, summary in found.items() if summary.searched}
     names = [(found[key].namespace, name) for key, paths in searched.items() for path in paths for name in path]
     if not names:
         return Existence()
     parts = _parts(engine, found)
-    return Existence(engine.events(known, steps_on(names, parts)), parts, searched, base.tables.keys())
+    return Existence(engine.events(steps_on(names, parts)), parts, searched, base.tables.keys())
 
 
 def _parts(engine: Engine, found: Mapping[int, UnitSummary]) -> dict[tuple[int, int], NamesOfPart]:
@@ -332,9 +330,7 @@ def _search_names(
             yield summary.key, summary
 
 
-def _versions(
-    engine: Engine, known: dict[int, TemplateInSession], found: dict[int, UnitSummary], earlier: Earlier
-) -> Versions | None:
+def _versions(engine: Engine, found: dict[int, UnitSummary], earlier: Earlier) -> Versions | None:
     """Return the tables that the log's names refer to over time; None if each name refers to one table throughout."""
     runs, parts = engine.runs(), _parts(engine, found)
     began = {(key, n): runs[key][n].first or 0 for key, n in parts}
@@ -343,7 +339,7 @@ def _versions(
     there = earlier.there([dataset_key(*table_id) for table_id in sorted(taken)]) if taken else ()
     before = [table_id for table_id in taken if dataset_key(*table_id) in there]
     wanted = deciding_parts(parts, before)
-    return versions_of(engine.events(known, wanted), parts, before) if wanted else None
+    return versions_of(engine.events(wanted), parts, before) if wanted else None
 
 
 def _column_changes(
@@ -369,7 +365,7 @@ def _column_changes(
         )
         return own._replace(bound=versions.bindings(*event[1:], event.at)) if versions is not None else own
 
-    return column_changes_of(((event, member(event)) for event in engine.events(known, wanted)), parts)
+    return column_changes_of(((event, member(event)) for event in engine.events(wanted)), parts)
 
 
 def _merge(

@@ -92,8 +92,11 @@ class Engine(Protocol):
         between whose statements they ran.
         """
 
-    def events(self, templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
-        """Return the runs of the `wanted` parts (unit and part number), in any order; `templates` as in `sessions`."""
+    def events(self, wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
+        """Return the runs of the `wanted` parts (unit and part number), in any order.
+
+        Units are those of the first call of `sessions`, which has neither versions nor changes.
+        """
 
     def extract(
         self, work: Collection[Work] | None, context: LogContext, known_schemas: KnownSchemas, progress: Progress

@@ -35,8 +35,9 @@ from lineage_ingest.query_log.pipeline.members import Member
 from lineage_ingest.query_log.pipeline.merging.partial_aggregates import OF_RUNS, count_rows
 from lineage_ingest.query_log.pipeline.merging.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
+from lineage_ingest.query_log.pipeline.sessions.runs_in_order import events_of
 from lineage_ingest.query_log.pipeline.sessions.session_blocks import TemplateInSession
-from lineage_ingest.query_log.pipeline.sessions.sessions import assign_units, events_of, in_order
+from lineage_ingest.query_log.pipeline.sessions.sessions import assign_units, in_order
 from lineage_ingest.query_log.pipeline.versions.column_changes import ColumnChanges
 from lineage_ingest.query_log.pipeline.versions.versions import Event, Versions
 
@@ -52,6 +53,7 @@ class LocalEngine:
         self._runs: Any = pa.table({name: pa.array([], RUN_SCHEMA.field(name).type) for name in OF_RUNS})
         self._templates: dict[int, Template] = {}
         self._session_blocks: dict[int, SessionBlock] = {}
+        self._ran: list[pa.Table] = []
         self._counted: Any = COUNTED_SCHEMA.empty_table()
         self._of_units: dict[int, dict[int, JobRuns]] = {}
         self._spans: dict[int, RunInterval] = {}
@@ -90,9 +92,9 @@ class LocalEngine:
         """Return the sample of each template."""
         return [template.part for template in self._templates.values()]
 
-    def events(self, templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
+    def events(self, wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
         """Return the runs of the wanted parts of units."""
-        return events_of(in_order(self._runs).to_batches(), templates, wanted)
+        return events_of(self._ran, wanted)
 
     def sessions(
         self,
@@ -106,7 +108,8 @@ class LocalEngine:
         if versions is not None or any(one.effects.stateful for one in templates.values()):
             runs = in_order(runs)
         counts = []
-        for batch in assign_units(runs.to_batches(), templates, versions, changes):
+        keep_runs = self._ran.append if versions is None and changes is None else None
+        for batch in assign_units(runs.to_batches(), templates, versions, changes, keep_runs):
             has_members = pc.is_valid(batch.column("members"))
             first = batch.filter(has_members)
             for key, members in zip(first.column("unit").to_pylist(), first.column("members").to_pylist(), strict=True):

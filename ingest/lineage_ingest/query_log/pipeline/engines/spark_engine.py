@@ -54,8 +54,9 @@ from lineage_ingest.query_log.pipeline.merging.partial_aggregates import (
 )
 from lineage_ingest.query_log.pipeline.merging.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
 from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
+from lineage_ingest.query_log.pipeline.sessions.runs_in_order import events_of
 from lineage_ingest.query_log.pipeline.sessions.session_blocks import TemplateInSession
-from lineage_ingest.query_log.pipeline.sessions.sessions import BY_DAY, BY_UNIT, EVENTS, MEMBERS, events_in
+from lineage_ingest.query_log.pipeline.sessions.sessions import BY_DAY, BY_UNIT, MEMBERS, RAN
 from lineage_ingest.query_log.pipeline.versions.column_changes import ColumnChanges
 from lineage_ingest.query_log.pipeline.versions.versions import Event, Versions
 
@@ -92,6 +93,7 @@ class SparkEngine:
         self._results: DataFrame | None = None
         self._again: dict[int, bytes] = {}
         self._spans: dict[int, RunInterval] = {}
+        self._ran: DataFrame | None = None
         self._days: DataFrame | None = None
         self._runs: dict[int, dict[int, JobRuns]] = {}
 
@@ -127,13 +129,12 @@ class SparkEngine:
         whole = any(one.effects.stateful for one in templates.values())
         return (_by_bucket(runs, self._processors * 4) if whole else runs), whole
 
-    def events(self, templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
+    def events(self, wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
         """Return the runs of the wanted parts of units."""
-        runs, whole = self._sessions(templates)
-        shared = self._spark.sparkContext.broadcast((dict(templates), wanted))
-        found = runs.mapInArrow(partial(workers.find_events, shared=shared, whole=whole), _PACKETS)
-        for table in self._tables(found, EVENTS):
-            yield from events_in(table)
+        assert self._ran is not None
+        shared = self._spark.sparkContext.broadcast(pa.array(sorted({unit for unit, _ in wanted}), pa.int64()))
+        found = self._ran.where(f.col("kind") == RAN).mapInArrow(partial(workers.pick_runs, shared=shared), _PACKETS)
+        return events_of(self._tables(found, RAN), wanted)
 
     def sessions(
         self,
@@ -149,6 +150,8 @@ class SparkEngine:
         for table in self._tables(units, MEMBERS):
             for key, listed in zip(table["unit"].to_pylist(), table["members"].to_pylist(), strict=True):
                 self._session_blocks[key] = SessionBlock(key, tuple(map(Member.of, listed)))
+        if versions is None and changes is None:
+            self._ran = units
         self._days = units.where(f.col("kind") == BY_DAY)
         totals = _by_bucket(units.where(f.col("kind") == BY_UNIT), self._processors * 4)
         found = list(self._tables(totals.mapInArrow(workers.sum_up, _PACKETS), BY_UNIT))

@@ -19,7 +19,7 @@ from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, L
 from lineage_ingest.query_log.pipeline.fingerprinting import fingerprint_rows
 from lineage_ingest.query_log.pipeline.merging.partial_aggregates import TEMPLATES, aggregate_rows
 from lineage_ingest.query_log.pipeline.merging.statistics import totals_of
-from lineage_ingest.query_log.pipeline.sessions.sessions import BY_UNIT, assign_unit_blocks, event_blocks
+from lineage_ingest.query_log.pipeline.sessions.sessions import BY_UNIT, RAN, assign_unit_blocks
 
 __all__ = [
     "AT_ONCE",
@@ -31,6 +31,7 @@ __all__ = [
     "extract_templates",
     "extract_units",
     "pick",
+    "pick_runs",
     "read",
     "sum_up",
     "write",
@@ -58,9 +59,10 @@ def assign(batches: Iterable[Any], shared: Any, *, whole: bool) -> Iterator[Any]
     return assign_unit_blocks(batches, *shared.value, whole=whole)
 
 
-def find_events(batches: Iterable[Any], shared: Any, *, whole: bool) -> Iterator[Any]:
-    """Yield blocks of RUNS as blocks of EVENTS."""
-    return event_blocks(batches, *shared.value, whole=whole)
+def pick_runs(batches: Iterable[Any], shared: Any) -> Iterator[Any]:
+    """Yield blocks of RAN with only the runs of the units in `shared`."""
+    for table in tables(batches):
+        yield from to_blocks([(RAN, 0, table.filter(pc.is_in(table["unit"], value_set=shared.value)))])
 
 
 def sum_up(batches: Iterable[Any]) -> Iterator[Any]:

@@ -8,11 +8,8 @@ time is one unit for each combination of versions.
 
 from __future__ import annotations
 
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from itertools import islice
-from operator import le
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -33,6 +30,7 @@ from lineage_ingest.query_log.pipeline.merging.statistics import (
     counted,
     totals_of,
 )
+from lineage_ingest.query_log.pipeline.sessions.runs_in_order import RunsInSessions, moments_of, runs_apart
 from lineage_ingest.query_log.pipeline.sessions.session_blocks import (
     TemplateInSession,
     session_blocks_of,
@@ -40,28 +38,25 @@ from lineage_ingest.query_log.pipeline.sessions.session_blocks import (
 )
 from lineage_ingest.query_log.pipeline.sessions.session_defaults import defaults_of
 from lineage_ingest.query_log.pipeline.versions.column_changes import ColumnChange, ColumnChanges
-from lineage_ingest.query_log.pipeline.versions.versions import Event, Moment, Versions
+from lineage_ingest.query_log.pipeline.versions.versions import Moment, Versions
 
 __all__ = [
     "ASSIGNED_SCHEMA",
     "BY_DAY",
     "BY_UNIT",
-    "EVENTS",
     "MEMBERS",
     "NO_DAY",
+    "RAN",
     "assign_units",
     "assign_unit_blocks",
-    "event_blocks",
-    "events_in",
-    "events_of",
     "in_order",
 ]
 
-MEMBERS, BY_DAY, BY_UNIT, EVENTS = "members", "by day", "by unit", "events"
+MEMBERS, BY_DAY, BY_UNIT, RAN = "members", "by day", "by unit", "ran"
 """The kinds of blocks.
 
 MEMBERS are the parts of units that are not templates; BY_DAY, counts by unit, day and user; BY_UNIT, counts by unit and
-user; EVENTS, the runs of parts that decide which table a name refers to.
+user; RAN, when each part of a unit ran (`RAN_SCHEMA`).
 """
 NO_DAY = -1
 """The BY_DAY bucket of runs without a time; the bucket of all other runs is the day."""
@@ -70,15 +65,6 @@ NO_DAY = -1
 ASSIGNED_SCHEMA = pa.schema([*COUNTED_SCHEMA, pa.field("members", MEMBERS_TYPE)])
 """Counts of runs by unit; and a row of members for each unit that is not a template, when a worker first sees it."""
 
-_EVENTS = pa.schema(
-    [
-        pa.field("started_at", pa.int64()),
-        pa.field("session", pa.string()),
-        pa.field("position", pa.int64()),
-        pa.field("unit", pa.int64()),
-        pa.field("part", pa.int64()),
-    ]
-)
 _AT_ONCE = 65_536
 _COUNTED_AT_ONCE = 262_144
 _BY_TIME = ("session", "started_at", "position", "template")
@@ -92,6 +78,7 @@ def assign_units(
     templates: Mapping[int, TemplateInSession],
     versions: Versions | None = None,
     changes: ColumnChanges | None = None,
+    keep_runs: Callable[[pa.Table], None] | None = None,
 ) -> Iterator[Any]:
     """Yield counts of runs by unit, as batches of `ASSIGNED_SCHEMA`.
 
@@ -101,15 +88,22 @@ def assign_units(
         templates: all templates in sessions whose state a template changes.
         versions: the tables that names refer to over time, if a name refers to several.
         changes: the changes of columns that may run between the statements of a session block.
+        keep_runs: takes all runs with their units (`RAN_SCHEMA`), some whole sessions at a time.
     """
     assign = _Assignment(templates, versions, changes)
     bound = pa.array(sorted(versions.units()) if versions is not None else [], pa.int64())
     for rows in _whole_sessions(batches):
         inside = assign.inside(rows)
         held = _Columns()
+        ran = RunsInSessions()
         for session in _sessions(rows.filter(inside)):
             assign.session(session, held)
+            if keep_runs is not None:  # before its runs is what only gives context
+                first = len(held.unit) - len(session.template)
+                ran.add(held.unit[first:], held.part[first:], session.moments())
         rest = rows.filter(pc.invert(inside))
+        if keep_runs is not None:
+            keep_runs(pa.concat_tables([ran.table(), runs_apart(rest)]))
         nowhere = pc.and_(pc.is_null(rest["session"]), pc.is_in(rest["template"], value_set=assign.tied))
         for runs in _sessions(rest.filter(nowhere)):
             assign.without_session(runs, held)
@@ -121,29 +115,6 @@ def assign_units(
         for table in (_with_members(counts, None), held.members_table()):
             yield from table.combine_chunks().to_batches()
         assign.forget_some()
-
-
-def events_of(
-    batches: Iterable[Any], templates: Mapping[int, TemplateInSession], wanted: frozenset[tuple[int, int]]
-) -> Iterator[Event]:
-    """Yield the runs of the `wanted` parts of units; the other arguments are those of `assign_units`."""
-    assign = _Assignment(templates, None)
-    units = pa.array(sorted({unit for unit, part in wanted if not part}), pa.int64())
-    for rows in _whole_sessions(batches):
-        inside = assign.inside(rows)
-        held = _Columns()
-        for session in _sessions(rows.filter(inside)):
-            assign.session(session, held)
-            moments = session.moments()
-            first = len(held.unit) - len(moments)  # before it is what only gives context
-            for unit, part, at in zip(held.unit[first:], held.part[first:], moments, strict=True):
-                if (unit, part) in wanted:
-                    yield Event(at, unit, part)
-            held = _Columns()
-        rest = rows.filter(pc.invert(inside))
-        for runs in _sessions(rest.filter(pc.is_in(rest["template"], value_set=units))):
-            for unit, at in zip(runs.template, runs.moments(), strict=True):
-                yield Event(at, unit, 0)
 
 
 def in_order(runs: pa.Table) -> pa.Table:
@@ -179,28 +150,6 @@ def assign_unit_blocks(
     yield from to_blocks(_blocks_of(found, templates, versions, changes))
 
 
-def event_blocks(
-    batches: Iterable[pa.RecordBatch],
-    templates: Mapping[int, TemplateInSession],
-    wanted: frozenset[tuple[int, int]],
-    *,
-    whole: bool,
-) -> Iterator[pa.RecordBatch]:
-    """Yield blocks of runs as blocks of EVENTS: the runs of the wanted parts of units."""
-    for runs in tables_by_bucket(batches) if whole else ([table] for table in tables(batches)):
-        rows = in_order(pa.concat_tables(runs))
-        events = [(*one.at, one.unit, one.part) for one in events_of(rows.to_batches(), templates, wanted)]
-        columns = [pa.array(values, own.type) for values, own in zip(zip(*events, strict=True), _EVENTS, strict=False)]
-        if columns:
-            yield from to_blocks([(EVENTS, 0, pa.Table.from_arrays(columns, schema=_EVENTS))])
-
-
-def events_in(table: pa.Table) -> Iterator[Event]:
-    """Yield the events in a block of EVENTS."""
-    for time, session, position, unit, part in zip(*(c.to_pylist() for c in table.columns), strict=True):
-        yield Event((time, session, position), unit, part)
-
-
 def _blocks_of(
     found: Iterable[list[pa.Table]],
     templates: Mapping[int, TemplateInSession],
@@ -211,7 +160,11 @@ def _blocks_of(
     size = 0
     for runs in found:
         rows = in_order(pa.concat_tables(runs))
-        made = pa.Table.from_batches(assign_units(rows.to_batches(), templates, versions, changes), ASSIGNED_SCHEMA)
+        ran: list[pa.Table] = []
+        keep_runs = ran.append if versions is None and changes is None else None
+        assigned = assign_units(rows.to_batches(), templates, versions, changes, keep_runs)
+        made = pa.Table.from_batches(assigned, ASSIGNED_SCHEMA)
+        yield from ((RAN, 0, table) for table in ran)
         is_count = pc.is_null(made["members"])
         yield MEMBERS, 0, made.filter(pc.invert(is_count)).select(["unit", "members"])
         held.append(made.filter(is_count).select(COUNTED_SCHEMA.names))
@@ -305,38 +258,7 @@ class _SessionRows(NamedTuple):
 
     def moments(self) -> list[Moment]:
         """Return when each run started, in the order of the runs, comparable across sessions."""
-        if self.session is None or None in self.position:
-            times = zip(self.started_at, self.position, strict=True)
-            return [(-1 if time is None else time, self.session or "", position or 0) for time, position in times]
-        placed = zip(_order_times(self.started_at), self.position, strict=True)
-        return [(time, self.session, position or 0) for time, position in placed]
-
-
-def _order_times(times: list[int | None]) -> list[int]:
-    """Return a session's times in non-decreasing order; a time out of order becomes that of the run before.
-
-    As many times as possible are kept, so that a clock that was wrong for a while does not change other times.
-
-    >>> _order_times([5, None, 9, 7, 8]), _order_times([None, 99, 1, 2])
-    ([5, 5, 5, 7, 8], [1, 1, 1, 2])
-    """
-    known = [time for time in times if time is not None]
-    if len(known) == len(times) and all(map(le, known, islice(known, 1, None))):
-        return known
-    ends: list[tuple[int, int]] = []  # by length of rising subsequence: its lowest last time, and its index
-    before: dict[int, int] = {}
-    for index, time in enumerate(times):
-        if time is not None:
-            length = bisect_right(ends, (time, len(times)))
-            before[index] = ends[length - 1][1] if length else -1
-            ends[length : length + 1] = [(time, index)]
-    kept: dict[int, int] = {}
-    index = ends[-1][1] if ends else -1
-    while index >= 0:
-        kept[index] = times[index] or 0
-        index = before[index]
-    last = min(kept.values(), default=-1)
-    return [last := kept.get(index, last) for index in range(len(times))]
+        return moments_of(self.session, self.started_at, self.position)
 
 
 def _sessions(rows: Any) -> Iterator[_SessionRows]:

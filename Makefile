@@ -108,7 +108,7 @@ mariadb: # a server for tests, from the distribution's packages: there is no whe
 	  || { echo "The tests need mariadbd and mariadb: install MariaDB's server and client"; exit 1; }
 
 .PHONY: chromium
-chromium: # a browser for the explorer's tests, from the distribution's packages
+chromium: mariadb # a browser for the explorer's tests; after the other one, since apt runs once at a time
 	@for name in chromium chromium-browser google-chrome; do command -v $$name >/dev/null && exit 0; done; \
 	echo "installing Chromium, for tests (half a minute)"; \
 	if [ "$$(id -u)" = 0 ]; then as=; else as="sudo -n"; fi; \

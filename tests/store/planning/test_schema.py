@@ -1,4 +1,4 @@
-"""The graph has one schema, `cypher/schema.py`; the files of Cypher agree with it."""
+"""The graph has one schema, `graph/schema.py`; the files of Cypher agree with it."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def test_each_lock_stripe_has_a_node() -> None:
 
 
 def test_every_query_is_used_and_every_used_one_is_there() -> None:
-    written = set(re.findall(r"^// name: (\w+)$", (FOLDER / "cypher" / "read.cypher").read_text("utf-8"), re.MULTILINE))
+    written = set(re.findall(r"^// name: (\w+)$", (FOLDER / "neo4j" / "read.cypher").read_text("utf-8"), re.MULTILINE))
     code = "\n".join(path.read_text("utf-8") for path in FOLDER.glob("**/*.py"))
     assert {name for name in written if f'"{name}"' not in code} == set()
     in_sql = set(re.findall(r"^-- name: (\w+)$", (FOLDER / "sqlite" / "read.sql").read_text("utf-8"), re.MULTILINE))

@@ -208,3 +208,14 @@ def test_a_cycle_is_drawn(page: Page, address: str) -> None:
     assert cards(page) == {"ring.a", "ring.b"}
     row(page, "ring.a#x").locator(".name").hover()
     assert lights(page)["ring.b#x"] == "red"
+
+
+def test_where_only_references_lead_everything_shows_them(page: Page, address: str) -> None:
+    show(page, address, "shop.orders#status")
+    button = page.get_by_role("button", name="Everything below")
+    expect(button).to_contain_text("0 columns in 0 tables;")
+    expect(button).to_contain_text("with references")
+    button.click()
+    ready(page)
+    expect(page.get_by_role("checkbox", name="References", exact=True)).to_be_checked()
+    assert len(cards(page)) > 1

@@ -5,7 +5,7 @@ import type { CardActions } from "./Card";
 import { FilterBar } from "./Filters";
 import { List } from "./List";
 import { MOST_CARDS, timeOf, useAnswer, useLoaded } from "./loading";
-import { type Direction, nameOf, plural, tableOf } from "./model";
+import { CLAUSES, type Direction, nameOf, plural, tableOf } from "./model";
 import { usePage } from "./navigation";
 import { Failure } from "./Notices";
 import { Panel } from "./Panel";
@@ -147,20 +147,30 @@ function Title({ picture }: { picture: Picture }) {
 function Everything({ direction }: { direction: Direction }) {
   const { source, view, go } = usePage();
   const key = view.focus || view.of[0]!;
-  const kinds = kindsOf(view.filters.clauses);
-  const question = { key, direction, kinds, asOf: timeOf(view.asOf) };
+  const { clauses } = view.filters;
+  const question = { key, direction, kinds: kindsOf(clauses), asOf: timeOf(view.asOf) };
+  const whole = { ...question, kinds: kindsOf(CLAUSES) };
   const { answer } = useAnswer(JSON.stringify(question), () => source.reach(question));
+  const { answer: all } = useAnswer(JSON.stringify(whole), () => source.reach(whole));
   const where = direction === "UPSTREAM" ? "above" : "below";
   const done = view.steps.some((step) => step.all && step.key === key && step.direction === direction);
-  const many = answer !== null && answer.tables > MOST_CARDS;
-  const press = () => go({ ...view, list: view.list || many, steps: withAll(view.steps, key, direction) });
-  const count = answer && `${answer.isLowerBound ? "at least " : ""}${plural(answer.columns, "column")} in ${plural(answer.tables, "table")}`;
+  // Where no value flows, what decides about it is all there is.
+  const lifts = answer?.columns === 0 && Boolean(all?.columns);
+  const filters = lifts ? { ...view.filters, clauses: [...CLAUSES] } : view.filters;
+  const many = (lifts ? all!.tables : (answer?.tables ?? 0)) > MOST_CARDS;
+  const press = () => go({ ...view, filters, list: view.list || many, steps: withAll(view.steps, key, direction) });
+  const hidden = answer && all && all.columns > answer.columns ? `; ${numbered(all, all.columns)} with references` : "";
+  const count = answer && `${numbered(answer, plural(answer.columns, "column"))} in ${plural(answer.tables, "table")}${hidden}`;
   return (
-    <button type="button" disabled={!answer?.columns || done} title={count ?? ""} onClick={press} aria-label={`Everything ${where}: ${count ?? "counting"}`}>
+    <button type="button" disabled={(!answer?.columns && !lifts) || done} title={count ?? ""} onClick={press} aria-label={`Everything ${where}: ${count ?? "counting"}`}>
       {direction === "UPSTREAM" ? "⇤ " : ""}Everything {where} <small>{answer ? count : "…"}</small>
       {direction === "DOWNSTREAM" ? " ⇥" : ""}
     </button>
   );
+}
+
+function numbered(answer: { isLowerBound: boolean }, count: string | number): string {
+  return `${answer.isLowerBound ? "at least " : ""}${count.toLocaleString("en")}`;
 }
 
 function withAll(steps: ReturnType<typeof usePage>["view"]["steps"], key: string, direction: Direction) {

@@ -1,0 +1,115 @@
+"""Lineage in a notebook: the explorer's page as the output of a cell.
+
+The output is static: it survives saving, reopening without a kernel, nbconvert and editors that show notebooks. It
+asks for nothing over the network.
+
+>>> from lineage import extract_script
+>>> sql = "CREATE VIEW v AS SELECT a + b AS c FROM t"
+>>> show(extract_script(sql, "postgres"), sql=sql, dialect="postgres")
+<lineage of 2 tables, 2 edges>
+"""
+
+from __future__ import annotations
+
+import html
+import tempfile
+import webbrowser
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from lineage.catalog import Catalog
+from lineage.export.graph_part import GraphPart, read_part
+from lineage.export.html import html_page
+from lineage.model.dialects import dialect_named
+from lineage.model.names import Naming
+from lineage.model.statement import StatementLineage
+from lineage.screen.listing import counted
+from lineage.store import GraphStore, open_store
+from lineage.traversal import resolve
+from lineage_ingest.batch.attribution import of_files
+from lineage_ingest.batch.builder import BatchBuilder
+
+__all__ = ["LineageView", "show", "show_tab"]
+
+_FEW = 30
+
+
+class LineageView:
+    """A page of lineage: a notebook shows it, `save` writes it as a file."""
+
+    def __init__(self, page: str, part: GraphPart, height: int) -> None:
+        """Take a page of a part of a graph, and the height of its frame in pixels."""
+        self.page = page
+        self._part = part
+        self._height = height
+
+    def __repr__(self) -> str:
+        tables, edges = counted(len(self._part.datasets), "table"), counted(len(self._part.edges), "edge")
+        return f"<lineage of {tables}, {edges}>"
+
+    def _repr_html_(self) -> str:
+        return (
+            f'<iframe title="{html.escape(repr(self)[1:-1])}" sandbox="allow-scripts allow-downloads" '
+            f'style="width: 100%; height: {self._height}px; border: 1px solid #ccc; border-radius: 4px" '
+            f'srcdoc="{html.escape(self.page)}"></iframe>'
+        )
+
+    def save(self, path: str | Path) -> Path:
+        """Write the page as a file that opens in any browser, offline; return its path."""
+        file = Path(path)
+        file.write_text(self.page, encoding="utf-8")
+        return file
+
+
+def show(
+    what: GraphStore | str | Path | StatementLineage | Iterable[StatementLineage],
+    *,
+    table: str | None = None,
+    column: str | None = None,
+    sql: str = "",
+    dialect: str = "ansi",
+    hops: int = 20,
+    height: int = 640,
+) -> LineageView:
+    """Return the lineage of a store, or of what `extract` or `extract_script` returned, for a notebook to show.
+
+    A store is open, or an address: a file, bolt://… or http://…. With `table` or `column`, only what is up to `hops`
+    upstream and downstream of it is shown. `sql` is the text that the statements are of: with it, edges have their
+    evidence; `dialect` is the text's.
+
+    Raises:
+        StoreError: the store could not be read.
+        NameLookupError: there is no such table or column, or several.
+        TooManyTablesError: the page would have more than 2,000 tables.
+    """
+    if isinstance(what, str | Path):
+        with open_store(str(what), read_only=True) as store:
+            return _view(store, column or table, hops, height)
+    if not isinstance(what, StatementLineage | Iterable):
+        return _view(what, column or table, hops, height)
+    statements = [what] if isinstance(what, StatementLineage) else list(what)
+    with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "cell.db") as store:
+        at = datetime.now(UTC)
+        naming = Naming(dialect_named(dialect))
+        builder = BatchBuilder(naming, Catalog((), naming.dialect), at, of_files(at))
+        for name in dict.fromkeys(one.source or "" for one in statements):
+            builder.add_file(name, sql, [one for one in statements if (one.source or "") == name])
+        store.apply(builder.batch("sql", "notebook", ()))
+        return _view(store, column or table, hops, height, sorted(builder.targets()))
+
+
+def show_tab(*arguments: object, **options: object) -> Path:
+    """Open what `show` returns for the same arguments in a tab of the browser; return the page's file."""
+    view = show(*arguments, **options)  # type: ignore[arg-type]
+    file = view.save(Path(tempfile.mkdtemp(prefix="lineage-")) / "lineage.html")
+    webbrowser.open(file.as_uri())
+    return file
+
+
+def _view(store: GraphStore, name: str | None, hops: int, height: int, written: Sequence[str] = ()) -> LineageView:
+    part = read_part(store, [resolve(store, name)] if name else (), max_hops=hops)
+    if not name and len(part.datasets) <= _FEW:
+        part = replace(part, focus=written)  # the page opens with a picture, not with a list of tables
+    return LineageView(html_page(store, part), part, height)

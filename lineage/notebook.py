@@ -6,7 +6,7 @@ asks for nothing over the network.
 >>> from lineage import extract_script
 >>> sql = "CREATE VIEW v AS SELECT a + b AS c FROM t"
 >>> show(extract_script(sql, "postgres"), sql=sql, dialect="postgres")
-<lineage of 2 tables, 2 edges>
+<lineage of 2 tables, 3 edges>
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import cast
 
 from lineage.catalog import Catalog
 from lineage.export.graph_part import GraphPart, read_part
@@ -34,6 +35,7 @@ from lineage_ingest.batch.builder import BatchBuilder
 __all__ = ["LineageView", "show", "show_tab"]
 
 _FEW = 30
+_TEXT = "notebook"
 
 
 class LineageView:
@@ -89,13 +91,12 @@ def show(
             return _view(store, column or table, hops, height)
     if not isinstance(what, StatementLineage | Iterable):
         return _view(what, column or table, hops, height)
-    statements = [what] if isinstance(what, StatementLineage) else list(what)
+    statements = (what,) if isinstance(what, StatementLineage) else cast("Iterable[StatementLineage]", what)
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "cell.db") as store:
         at = datetime.now(UTC)
         naming = Naming(dialect_named(dialect))
         builder = BatchBuilder(naming, Catalog((), naming.dialect), at, of_files(at))
-        for name in dict.fromkeys(one.source or "" for one in statements):
-            builder.add_file(name, sql, [one for one in statements if (one.source or "") == name])
+        builder.add_file(_TEXT, sql, [replace(one, source=_TEXT) for one in statements])
         store.apply(builder.batch("sql", "notebook", ()))
         return _view(store, column or table, hops, height, sorted(builder.targets()))
 

@@ -39,7 +39,11 @@ export function useView(): Pick<Page, "view" | "go" | "open"> {
   const go = useCallback((to: View, { replace = false } = {}) => {
     const next = `#${toFragment(to)}`;
     if (next === location.hash) return;
-    history[replace ? "replaceState" : "pushState"](null, "", next);
+    try {
+      history[replace ? "replaceState" : "pushState"](null, "", next);
+    } catch {
+      // A frame in a notebook has no address of its own.
+    }
     setFragment(next);
   }, []);
   const open = useCallback(

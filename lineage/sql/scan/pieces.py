@@ -152,8 +152,9 @@ def _pattern(dialect: str) -> re.Pattern[str]:
 
 def _number(*, grouped: bool) -> str:
     """Return the pattern of numbers; `grouped` as in PostgreSQL 16, 4.1.2.6: underscores, and binary and octal ones."""
-    digits = "[0-9]++(?:_[0-9]++)*+" if grouped else "[0-9]++"
-    radix = "0[xX](?:_?[0-9a-fA-F])++|0[oO](?:_?[0-7])++|0[bB](?:_?[01])++" if grouped else "0[xX][0-9a-fA-F]++"
+    # Not possessive: where what is repeated fails in its middle, Python before 3.11.5 goes on there.
+    digits = "[0-9]++(?:_[0-9]++)*" if grouped else "[0-9]++"
+    radix = "0[xX](?:_?[0-9a-fA-F])+|0[oO](?:_?[0-7])+|0[bB](?:_?[01])+" if grouped else "0[xX][0-9a-fA-F]++"
     return rf"{radix}|(?:{digits}(?:\.(?:{digits})?)?|\.{digits})(?:[eE][+-]?{digits})?"
 
 

@@ -90,7 +90,9 @@ def test_names_are_in_one_piece(folder: Path, columns: int | None) -> None:
         out = lineage(*command, columns=columns).out
         for name in names:
             shown = [name, *(name.split(".", at)[-1] for at in range(1, name.count(".") + 1))]
-            assert any(one in out.replace(",", " ").split() for one in shown[: shown.index(name.split(".", 2)[-1]) + 2]), (name, out)
+            assert any(
+                one in out.replace(",", " ").split() for one in shown[: shown.index(name.split(".", 2)[-1]) + 2]
+            ), (name, out)
 
 
 def test_columns_without_values_are_left_out(folder: Path) -> None:

@@ -143,7 +143,7 @@ def test_a_full_disk_is_an_error_and_reading_goes_on(tmp_path: Path, then: str) 
 def test_a_damaged_file_gives_the_right_answer_or_an_error(tmp_path: Path, place: int) -> None:
     found = results(tmp_path, 20, place)
     assert found.keys() <= {"right", "error"}
-    assert found["error"] > 10
+    assert found["error"] >= 5
 
 
 def test_a_file_that_ends_within_its_last_page_is_refused(tmp_path: Path) -> None:

@@ -148,7 +148,7 @@ def _further(source: SourceColumn) -> Iterator[str]:
         for one in source.influenced:
             yield f"- {_code(one.name)}, by {_code(one.by)} ({', '.join(one.how)}){', masked' if one.masked else ''}"
     if source.stopped:
-        yield from ("", "Not followed beyond columns that are said to hold none of it:", "")
+        yield from ("", "Not followed into columns marked as no personal data:", "")
         yield from (f"- {_code(name)}" for name in source.stopped)
     if source.possibly:
         yield from ("", "Tables that may hold it, written by SQL whose columns are not known:", "")

@@ -222,6 +222,11 @@ class Answer(WithRows):
         return self.starts[0]
 
     @property
+    def kinds(self) -> frozenset[EdgeKind]:
+        """The kinds of edge that were followed."""
+        return frozenset(self._options.kinds)
+
+    @property
     def total(self) -> int:
         """Number of columns reached; a lower bound if `is_lower_bound`."""
         return len(self._search.reached)

@@ -159,3 +159,12 @@ def test_keys_and_places_lose_their_middle(tmp_path: Path) -> None:
     lines = lineage("diagnostics", *store, columns=60).out.splitlines()
     assert lines[0].split() == ["severity", "code", "place"]
     assert "…" in lines[2]
+
+
+def test_an_answer_without_columns_claims_no_more_than_is_known(folder: Path) -> None:
+    def said(*command: str) -> str:
+        return " ".join(lineage(*command, "-s", folder / "s.db").out.split())
+
+    assert said("impact", TOTAL) == f"no column is known to depend on {TOTAL}"
+    assert said("impact", TOTAL, "--kind", "contributes").endswith(f"{TOTAL}, by contributes edges only")
+    assert said("root-cause", AMOUNT) == f"no source of {AMOUNT} is known"

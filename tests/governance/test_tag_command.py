@@ -62,6 +62,7 @@ def test_values_are_not_followed_beyond_a_denied_column(path: Path) -> None:
     names = {one["name"] for one in source["reached"]}
     assert "mart.joined_back.email" in names
     assert not names & {"stage.contacts.email", "mart.customer_360.email", "export.newsletter.email"}
+    assert "not followed into stage.contacts.email" in lineage("pii", "report", "--store", path).err
 
 
 def test_a_tag_of_an_unknown_column_is_pending_until_it_is_known(path: Path) -> None:

@@ -62,7 +62,7 @@ class ColumnMap(BaseModel):
     downstream: list[MapHolder]
     upstream: list[MapOrigin]
     influenced: list[str] = Field(description="What its values decide about without being there.")
-    stopped: list[str] = Field(description="Columns that are said to hold none of it.")
+    stopped: list[str] = Field(description="Columns marked as no personal data.")
     possibly_in_tables: list[str] = Field(description="Tables that may hold it: their SQL is known by table only.")
     omitted: dict[str, int] = Field(description="Number of nodes that are left out, by kind.")
     unknown: list[str] = Field(description="What this answer cannot know.")

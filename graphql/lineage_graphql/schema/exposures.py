@@ -136,7 +136,7 @@ class Exposures:
     name: str = doc_field("Name of the column.")
     tags: list[ColumnTag] = doc_field("Its classes, with their reasons.")
     total_count: int = doc_field("Number of other columns that hold its values.")
-    stopped: list[str] = doc_field("Columns that are said to hold none of it; values are not followed beyond them.")
+    stopped: list[str] = doc_field("Columns marked as no personal data; values are not followed beyond them.")
     possibly_in_tables: list[str] = doc_field("Tables that may hold it: the columns of the SQL are not known.")
     source: strawberry.Private[SourceColumn]
 

@@ -394,8 +394,10 @@ def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: 
 
 def _print_headline(answer: Answer, upstream: bool) -> None:
     name, total = answer.start.name, answer.total
+    kinds = " and ".join(f"{kind.lower()} edges" for kind in sorted(answer.kinds))
     if not total:
-        say(f"{name} comes from no other column" if upstream else f"no column depends on {name}", subject=name)
+        what = f"no source of {name} is known" if upstream else f"no column is known to depend on {name}"
+        say(f"{what}{'' if len(answer.kinds) > 1 else f', by {kinds} only'}", subject=name)
         return
     columns = f"{counted(total, 'column')} in {counted(len(answer.tables), 'table')}"
     if answer.is_lower_bound:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+from collections.abc import Iterable
 from contextlib import redirect_stdout
 from datetime import UTC, datetime
 from enum import StrEnum
@@ -18,7 +19,7 @@ from lineage.governance.erasure import plan_erasure
 from lineage.governance.erasure_text import check_script, erasure_script, plan_values
 from lineage.governance.exposure import EXPOSURES
 from lineage.governance.log_coverage import NoLogError
-from lineage.governance.pii_report import PiiReport, make_report
+from lineage.governance.pii_report import PiiReport, SourceColumn, make_report
 from lineage.governance.policy import Policy, read_policy
 from lineage.governance.report_diff import ExposureChange, changed_exposures, read_saved_report
 from lineage.governance.report_text import REPORT_COLUMNS, html_page, markdown, report_rows, summary_sentences
@@ -113,6 +114,7 @@ def report(
         print(text, end="")
     else:
         _print_table(made)
+        _print_ends(made.sources)
     for source, holder in made.denied:
         note(f"denied: {holder.name} is {holder.exposure}, from {source.name}", "red")
     if made.denied:
@@ -151,10 +153,15 @@ def where(
     _print_holders(made, with_source=False)
     for one in source.influenced:
         note(f"it decides about {one.name} ({', '.join(one.how)}){', masked' if one.masked else ''}")
-    for name in source.stopped:
-        note(f"not followed beyond {name}: it is said to hold none of it (lineage tag list {name})", "yellow")
-    for name in source.possibly:
-        note(f"it may be in {name}, which is written by SQL whose columns are not known", "yellow")
+    _print_ends([source])
+
+
+def _print_ends(sources: Iterable[SourceColumn]) -> None:
+    """Name the columns at which values were not followed, and the tables that may hold them."""
+    for name in sorted({name for source in sources for name in source.stopped}):
+        note(f"not followed into {name}, which is marked as no personal data (lineage tag list {name})", "yellow")
+    for name in sorted({name for source in sources for name in source.possibly}):
+        note(f"values may be in {name}, which is written by SQL whose columns are not known", "yellow")
 
 
 @app.command()
@@ -176,7 +183,7 @@ def access(
 
     Each user and column: masked or not, how often, first and last day.
 
-    What the logs do not show is named first. Without a log of that time, nothing is said.
+    What the logs do not show is named first. Without a log of that time, it refuses.
 
     Example: lineage pii access --class email --since 2026-01-01
     """
@@ -249,7 +256,7 @@ def erase_plan(
 
 
 def _files(policy: Path | None, diff: Path | None) -> tuple[Policy | None, dict[str, object] | None]:
-    """Return the policy and the earlier report, or exit with 2: where a file is wrong, its line is said."""
+    """Return the policy and the earlier report, or exit with 2: an error names the line of a file."""
     try:
         return read_policy(policy) if policy else None, read_saved_report(diff) if diff else None
     except GovernanceFileError as error:

@@ -34,7 +34,7 @@ def unused(
     """Which tables did nobody read, and is nothing used made from?
 
     They are listed in the order in which they can be dropped. What only a pipeline reads is not used by that. Without
-    a log of that time, nothing is said. Nothing is dropped.
+    a log of that time, it refuses. Nothing is dropped.
 
     Example: lineage unused --days 90
     """

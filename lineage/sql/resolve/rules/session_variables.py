@@ -6,7 +6,7 @@ statement here assigns is reported, where only another statement of the session 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from sqlglot import exp
 
@@ -14,7 +14,7 @@ from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.sql.resolve.relations import Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.scopes.scope import Scope
-from lineage.sql.resolve.transformation_codes import IDENTITY
+from lineage.sql.resolve.transformation_codes import CONDITIONAL, IDENTITY
 
 __all__ = ["by_function"]
 
@@ -90,6 +90,23 @@ def _assign(resolver: Resolver, scope: Scope, name: str, node: exp.Expr, effect:
         around = around.parent
     if not isinstance(around, exp.Select):
         absorb(assigned, _held(resolver).get(name) or {}, IDENTITY, None)
+        for tested in _tested_before(node):
+            resolver.evaluate(scope, tested, CONDITIONAL, assigned)
+
+
+def _tested_before(node: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the expressions of a query on which it depends whether this part of it is computed."""
+    inner, around = node, node.parent
+    while around is not None and not isinstance(around, exp.Query):
+        if isinstance(around, exp.If) and inner.arg_key != "this":
+            yield around.this
+        elif isinstance(around, exp.Case) and inner.arg_key != "this":
+            yield from (branch.this for branch in around.args["ifs"][: inner.index])
+            if around.this is not None:
+                yield around.this
+        elif isinstance(around, exp.Connector) and inner.arg_key == "expression":
+            yield around.this
+        inner, around = around, around.parent
 
 
 def _report_unassigned(resolver: Resolver, name: str, node: exp.Expr) -> None:

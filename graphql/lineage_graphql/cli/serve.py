@@ -57,7 +57,7 @@ def serve(
 ) -> None:
     """Run the service: queries over GraphQL, ingestion of OpenLineage events.
 
-    For local use no setup is needed: open http://127.0.0.1:8000/graphql. For other machines, create tokens:
+    For local use no setup is needed: open http://127.0.0.1:8000. For other machines, create tokens:
 
     lineage token create dashboards --role reader
 

@@ -127,8 +127,9 @@ SCRATCH := $(shell awk '/^MemAvailable/ && $$2 > 8e6' /proc/meminfo 2>/dev/null 
   && ! grep -q ' /dev/shm .*noexec' /proc/mounts && echo /dev/shm)
 endif
 
-test: environments ## every test, against real stores and servers
-	@$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(BIN)/pytest -n $(WORKERS) --dist loadgroup
+test: environments ## every test, against real stores and servers; build/junit.xml has what each took
+	@$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(BIN)/pytest -n $(WORKERS) --dist loadgroup --junitxml=build/junit.xml \
+	  $(if $(CI),--durations=50 --durations-min=2)
 
 CHECKED := tests/model tests/catalog tests/sql tests/truth tests/traversal tests/bi tests/ingest tests/store/planning
 

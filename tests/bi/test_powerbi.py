@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 import zipfile
 from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from lineage.store import open_store
 from lineage_ingest.bi.powerbi import reader
+from lineage_ingest.bi.powerbi.reader import _read_model as read_model
 from lineage_ingest.bi.powerbi.m_query import MQuery
 from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRelationships
 from tests.bi.exports import DATA, codes, columns_of, completeness, edges_of, ingest
@@ -217,6 +219,17 @@ def _sliced(form: str) -> dict[str, object]:
     return {"Report/Layout": {"sections": sections}}
 
 
+@pytest.fixture
+def model_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The model of the report, which is the same in each of many tests, is read by one process."""
+    monkeypatch.setattr(reader, "_read_model", lambda _path: _model())
+
+
+@cache
+def _model() -> Mapping[str, object]:
+    return read_model(DATA / "powerbi" / "directquery-parameters.pbix")
+
+
 @pytest.mark.parametrize("form", ["definition", "layout"])
 def test_a_slicer_filters_the_visuals_of_its_page(tmp_path: Path, form: str) -> None:
     with open_store(tmp_path / "store.db") as store:
@@ -225,6 +238,7 @@ def test_a_slicer_filters_the_visuals_of_its_page(tmp_path: Path, form: str) -> 
         assert {one.partition("~> ")[2] for one in found} == {f"Sales/visual/p1-card-{name} [FILTER]" for name in "ab"}
 
 
+@pytest.mark.usefixtures("model_read_once")
 @pytest.mark.parametrize(
     ("more", "is_filter"),
     [

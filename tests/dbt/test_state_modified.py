@@ -35,10 +35,15 @@ def _append(path: str, text: str) -> Callable[[Path], None]:
     return edit
 
 
+def _edit_a_comment_and_a_seed(project: Path) -> None:
+    """Neither chooses what the other does: the model, and the seed with its own model."""
+    _append("models/staging/stg_customers.sql", "\n-- a remark\n")(project)
+    _append("seeds/raw_payments.csv", "114,1,coupon,100\n")(project)
+
+
 EDITS: dict[str, Callable[[Path], None]] = {
-    "a comment": _append("models/staging/stg_orders.sql", "\n-- a remark\n"),
+    "a comment and a seed": _edit_a_comment_and_a_seed,
     "a setting": _replace("dbt_project.yml", "materialized: view", "materialized: table"),
-    "a seed": _append("seeds/raw_payments.csv", "114,1,coupon,100\n"),
     "a macro": _replace("macros/cents.sql", "/ 100", "/ 100.0"),
 }
 

@@ -180,11 +180,11 @@ def asked(store: GraphStore) -> Iterator[Service]:
 
 def test_strings_stay_strings(asked: Service, store: GraphStore) -> None:
     before = store.dump()
-    for place in PLACES:
+    for number, place in enumerate(PLACES):
         if place.operation != "query":
             continue
         arguments = _replies(asked, place, INNOCENT)
-        for value in TRIES:
+        for value in TRIES[number % 3 :: 3]:
             found = _replies(asked, place, value)
             assert (place.way[0], place.argument) in OTHERWISE or found == arguments, (str(place), value)
     assert store.dump() == before

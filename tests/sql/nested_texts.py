@@ -1,6 +1,6 @@
 """SQL that nests, in every place where SQL can stand, as data; and the process that reads it, which may crash.
 
-`python -m tests.sql.nested_texts PLACE DEPTH` prints a line for each text that it came through.
+`python -m tests.sql.nested_texts DEPTH PLACE …` prints a line for each text that it came through.
 """
 
 from __future__ import annotations
@@ -70,13 +70,13 @@ PLACES: dict[str, tuple[str, Callable[[str], str]]] = {
 """Where SQL can stand: the dialect, and what is around it. All of them name the table t."""
 
 
-def _main(place: str, depth: int) -> None:
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+def _read(place: str, depth: int) -> None:
     dialect, around = PLACES[place]
     for name, nested in NESTED.items():
         for read in (extract, extract_script):
             statements = read(around(nested(depth)), dialect)
             outcome = {
+                "place": place,
                 "text": name,
                 "read": read.__name__,
                 "codes": sorted({str(found.code) for each in statements for found in each.diagnostics}),
@@ -86,4 +86,6 @@ def _main(place: str, depth: int) -> None:
 
 
 if __name__ == "__main__":
-    _main(sys.argv[1], int(sys.argv[2]))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    for given in sys.argv[2:]:
+        _read(given, int(sys.argv[1]))

@@ -155,7 +155,7 @@ def test_processes_write_a_batch_beside_another_writer(
     for one in apart:
         embedded.apply(one)
     for _ in range(2):
-        new_batch = random_batch(chance, at_most=40)
+        new_batch = random_batch(chance, at_most=20)
         embedded.apply(new_batch)
         for same_round in server.parts(new_batch):
             _in_processes(neo4j_uri, same_round, same_round[::-1])

@@ -28,7 +28,7 @@ from tests.traversal.fake_store import NOW, edge, key
 from tests.traversal.graphs import COLUMNS, TABLES
 from tests.traversal.queries import target
 
-SEEDS = int(os.environ.get("LINEAGE_EXPLORE_SEEDS", "3"))
+SEEDS = int(os.environ.get("LINEAGE_EXPLORE_SEEDS", "2"))
 NAMES = [*COLUMNS, *TABLES]
 
 

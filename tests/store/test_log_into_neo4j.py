@@ -23,7 +23,7 @@ def test_workers_write_large_batches_into_neo4j(
     neo4j_uri: Neo4jAddress, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("lineage_ingest.query_log.ingest._LARGE", 1)
-    make(tmp_path / "log", "snowflake", runs("snowflake", 1_000, 60, 5), "parquet", files=2)
+    make(tmp_path / "log", "snowflake", runs("snowflake", 300, 25, 5), "parquet", files=2)
     given = LogInput(source_named("snowflake"), (str(tmp_path / "log"),))
     opener = partial(open_store, neo4j_uri.uri, user=neo4j_uri.user, password=neo4j_uri.password)
     with emptied(neo4j_uri)() as store, open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:

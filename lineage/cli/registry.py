@@ -34,6 +34,7 @@ _OWN = {
     "prune": "lineage.cli.commands.prune:prune",
     "forget": "lineage.cli.commands.forget:forget",
     "store": "lineage.cli.commands.store_file:app",
+    "doctor": "lineage.cli.commands.doctor:doctor",
     "neo4j": "lineage.cli.commands.neo4j:app",
     "export": "lineage.cli.commands.export:app",
 }
@@ -59,6 +60,7 @@ SUMMARIES = {
     "prune": "Retire ad-hoc lineage not seen since a date.",
     "forget": "Retire the lineage of a project, file, job or namespace.",
     "store": "Verify, back up, restore and compact the store's file.",
+    "doctor": "What is wrong with this installation and store?",
     "neo4j": "Run a local Neo4j server, without Docker.",
     "export": "Write the graph as a page, a diagram or OpenLineage events.",
     "demo": "Ingest a week of a clinical database's log and explore it.",

@@ -12,9 +12,9 @@ import pytest
 
 from lineage.store import open_store
 from lineage_ingest.bi.powerbi import reader
-from lineage_ingest.bi.powerbi.reader import _read_model as read_model
 from lineage_ingest.bi.powerbi.m_query import MQuery
 from lineage_ingest.bi.powerbi.model_names import DaxNames, ModelNames, ModelRelationships
+from lineage_ingest.bi.powerbi.reader import _read_model as read_model
 from tests.bi.exports import DATA, codes, columns_of, completeness, edges_of, ingest
 
 SHOP = 'let S = PostgreSQL.Database("srv", "db"), t = S{[Schema="public", Item="orders"]}[Data], '

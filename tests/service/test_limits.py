@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import hashlib
 import json
+import re
 import socket
 import threading
 import time
@@ -261,6 +262,8 @@ def test_metrics(limited: Service) -> None:
     assert 'lineage_requests_total{route="other",status="404"}' in text
     assert 'lineage_traversal_reached_count{direction="downstream"}' in text
     assert "lineage_query_cost_count" in text
+    assert "lineage_store_up 1.0" in text
+    assert re.search(r'^lineage_last_ingest_timestamp_seconds\{kind="\w+",source=".*"\} [\d.e+]+$', text, re.MULTILINE)
     assert isinstance(limited.http, httpx.Client)
 
 

@@ -13,6 +13,7 @@ from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.problems import refusal_response
+from lineage_graphql.ingest_ages import ingest_ages
 from lineage_graphql.service_state import ServiceState
 
 __all__ = ["operations_router"]
@@ -45,6 +46,6 @@ def operations_router(state: ServiceState) -> APIRouter:
         if os.environ.get("PROMETHEUS_MULTIPROC_DIR"):
             registry = CollectorRegistry()
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
-        return Response(generate_latest(registry), media_type=CONTENT_TYPE_LATEST)
+        return Response(generate_latest(registry) + await ingest_ages(state), media_type=CONTENT_TYPE_LATEST)
 
     return router

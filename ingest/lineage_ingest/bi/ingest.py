@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 
 from lineage.catalog import Catalog
@@ -18,6 +18,7 @@ from lineage.sql.extraction import ExtractionOptions
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobSelection
 from lineage_ingest.batch.application import apply_batch
+from lineage_ingest.batch.observed_time import observed_time
 from lineage_ingest.bi.connections import WITH_CATALOG, BiConnection, ConnectionMap, server_namespace
 from lineage_ingest.bi.export_resolution import ExportResolution, ResolvedQuery
 from lineage_ingest.bi.exported import BiExport, Board, QueryAsset
@@ -94,7 +95,7 @@ def ingest_bi_export(
     """
     began = time.perf_counter()
     notify: Progress = progress or (lambda _stage, _done, _total: None)
-    at = request.observed_at or datetime.now(UTC)
+    at, late = observed_time(store, "bi", request.observed_at)
     export = _with_connection_problems(_without_repeated_keys(reader(request, notify)))
     names = ExportNames(request.kind, export.server)
     resolution = ExportResolution(export, request.options, names.location, store, request.catalog)
@@ -113,7 +114,7 @@ def ingest_bi_export(
         request.kind,
         export.server,
         tuple(FileKey.parse(key).path for key in gone),
-        tuple(_notices(request, export, gone)),
+        (*_notices(request, export, gone), *([late] if late else [])),
     )
 
 

@@ -20,6 +20,7 @@ from lineage.sql.script.parallel.processes import resolve_texts
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges, JobSelection, StoredRun
 from lineage_ingest.batch.application import apply_batch
+from lineage_ingest.batch.observed_time import observed_time
 from lineage_ingest.live_database.catalog_annotations import Annotation, AnnotationResult, annotate
 from lineage_ingest.live_database.database_batch import DatabaseBatch, DatabaseNames, schemas_of
 from lineage_ingest.live_database.objects import LiveDatabase
@@ -101,7 +102,8 @@ def store_database(given: StoredDatabase, store: GraphStore, notify: Progress, b
         DatabaseError: the database could not be read, or the store has another file whose tables have the same names.
         StoreError: the store could not be read or written.
     """
-    database, options = given.database, given.options
+    at, late = observed_time(store, given.database.product, now=given.database.at)
+    database, options = replace(given.database, at=at), given.options
     names = DatabaseNames(database, options.naming)
     others = _files_with_these_names(store, database, names)
     batch = DatabaseBatch(database, names, given.texts)
@@ -130,7 +132,7 @@ def store_database(given: StoredDatabase, store: GraphStore, notify: Progress, b
         database.schemas,
         tuple(sorted(gone.values())),
         annotations,
-        (*_notices(database, given.is_whole, annotations), *others),
+        (*_notices(database, given.is_whole, annotations), *others, *([late] if late else [])),
         store.address,
         verification,
     )

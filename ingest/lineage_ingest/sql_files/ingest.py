@@ -6,7 +6,7 @@ import hashlib
 import time
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from lineage.sql.script.reuse.saved_resolutions import SavedResolutions, folder_
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 from lineage_ingest.batch.builder import BatchBuilder, FileOrigin, of_files
+from lineage_ingest.batch.observed_time import observed_time
 from lineage_ingest.live_database.verification.file_verification import FileVerification
 from lineage_ingest.live_database.verification.view_comparison import VerificationReport
 from lineage_ingest.sql_files.duplicates import find_duplicate_definitions, find_stored_definitions
@@ -79,7 +80,7 @@ def ingest_sql_files(
     """
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
-    at = observed_at or datetime.now(UTC)
+    at, late = observed_time(store, "sql", observed_at)
     sources = read_sources(paths, store, Environment.of(options.naming), project, project_root)
     name = _name_of(sources)
     before = stated.read(store.last_session, name) if stated is not None else None
@@ -98,7 +99,7 @@ def ingest_sql_files(
                 began,
                 sources,
                 gone=edits.gone,
-                notices=edits.known.notices,
+                notices=(*edits.known.notices, *([late] if late else [])),
                 resolved=edits.resolved,
                 stored=edits.stored,
             )
@@ -140,7 +141,7 @@ def ingest_sql_files(
         began,
         sources,
         gone=gone,
-        notices=found,
+        notices=(*found, *([late] if late else [])),
         edges_of_gone=edges_of_gone,
         verification=report,
         resolved=None if saved is None else saved.resolved,

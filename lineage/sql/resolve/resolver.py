@@ -24,6 +24,7 @@ from lineage.sql.parse.one_row_tables import column_of_one_row
 from lineage.sql.resolve.calls.functions import FunctionEffects
 from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.coverage.accounting import ARGUMENTS, account, has_only_operands, report_type, report_unread
+from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import (
     STAR,
     BaseTable,
@@ -122,6 +123,8 @@ class Resolver(Resolution):
         self.tokens = tokens
         """The statement's tokens."""
         self.side_effects: list[Any] = []
+        self.blocks: list[tuple[exp.Expr, Scope, Projection]] | None = None
+        """The query blocks, each with its scope and its columns, if something watches the statement."""
         self.outermost: Scope | None = None
         """The scope around every query of the statement: the variables of a program."""
         self.assigned: dict[str, Sources] = {}

@@ -64,6 +64,7 @@ SUMMARIES = {
     "demo": "Ingest a week of a clinical database's log and explore it.",
     "follow": "Follow a query log that keeps growing.",
     "ingest": "Ingest SQL, dbt, logs, databases, dashboards, events.",
+    "lsp": "Run the language server for editors (hover, definitions …).",
     "mcp": "Serve AI assistants over the Model Context Protocol.",
     "serve": "Serve GraphQL, and receive OpenLineage events.",
     "token": "Manage the service's API tokens.",

@@ -221,9 +221,8 @@ def resolve_statement(
         write=write,
         set_operation_references=options.set_operation_references,
         budget=options.budget,
+        watched=options.watch is not None,
     )
-    if options.watch is not None:
-        resolver.blocks = []
     if variables:
         resolver.outermost = variable_scope(resolver, variables)
         resolver.variable_places = parsed.variable_spans()

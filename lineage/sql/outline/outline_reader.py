@@ -100,15 +100,14 @@ class _OutlineReader:
         node = self._recorded[number][0]
         stars = [item for item in node.expressions if _is_star(item)]
         by_value = {id(_value(item)): item for item in node.expressions}
-        for name, sources, expression in zip(
-            projection.names, projection.sources, projection.expressions, strict=True
-        ):
+        for name, sources, expression in zip(projection.names, projection.sources, projection.expressions, strict=True):
             traced = tuple(_traced(sources))
             if expression is None:
                 yield self._of_star(number, name, traced, stars)
                 continue
             item = by_value.get(id(expression), expression)
-            reads = tuple(dict.fromkeys(place for column in _names_in(expression) for place in self._meant(number, column)))
+            names = _names_in(expression)
+            reads = tuple(dict.fromkeys(place for column in names for place in self._meant(number, column)))
             yield BlockColumn(
                 name,
                 _whole(span_of(expression), span_of(item)),
@@ -169,14 +168,15 @@ class _OutlineReader:
         for table in tree.find_all(exp.Table) if tree is not None else ():
             if not isinstance(table.this, exp.Identifier):
                 continue
-            names = [part for key in ("catalog", "db", "this") if isinstance(part := table.args.get(key), exp.Identifier)]
+            parts = (table.args.get(key) for key in ("catalog", "db", "this"))
+            names = [part for part in parts if isinstance(part, exp.Identifier)]
             first, last = span_of(names[0]), span_of(names[-1])
             if first is None or last is None:
                 continue
             span = first._replace(end=last.end)
             items = next((one for one in self._items if one.node is table.find_ancestor(exp.Select)), None)
             blocks, named_at = items.of_cte(table) if items is not None else ((), None)
-            name = None if named_at is not None else self._resolver.look_up(self._resolver.identifiers.table_parts(table))[0]
+            name = None if named_at is not None else self._resolver.existing_name(table)
             yield TableMention(span, name, blocks, named_at)
 
 
@@ -250,4 +250,3 @@ def _is_output(node: exp.Expr) -> bool:
 
 def _is_of_template(parsed: ParsedStatement, span: Span) -> bool:
     return any(span.start <= at < span.end for at in parsed.placeholders)
-

@@ -118,12 +118,13 @@ class Resolver(Resolution):
         write: Callable[[Resolver, exp.Expr], Any] = lambda *_: None,
         set_operation_references: SetOperationReferences = "exact",
         budget: Budget = _DEFAULT_BUDGET,
+        watched: bool = False,
     ) -> None:
         super().__init__(naming, tables, functions, text)
         self.tokens = tokens
         """The statement's tokens."""
         self.side_effects: list[Any] = []
-        self.blocks: list[tuple[exp.Expr, Scope, Projection]] | None = None
+        self.blocks: list[tuple[exp.Expr, Scope, Projection]] | None = [] if watched else None
         """The query blocks, each with its scope and its columns, if something watches the statement."""
         self.outermost: Scope | None = None
         """The scope around every query of the statement: the variables of a program."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -41,10 +41,17 @@ class NameAtCursor:
 class DocumentAnalysis:
     """The statements of a text. Names resolve against each other and the catalog, as in an ingest."""
 
-    def __init__(self, text: str, options: ExtractionOptions, catalog: Catalog | None = None, path: str = "") -> None:
+    def __init__(
+        self,
+        text: str,
+        options: ExtractionOptions,
+        catalog: Catalog | None = None,
+        path: str = "",
+        proceed: Callable[[], None] = lambda: None,
+    ) -> None:
         self.text = text
         self.options = options
-        self.statements = outline_text(text, options, catalog, path)
+        self.statements = outline_text(text, options, catalog, path, proceed)
         self.has_control = _CONTROL.search(text) is not None
         """Whether it is a template whose parts are chosen or repeated when it is rendered."""
 

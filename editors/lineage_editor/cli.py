@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import sys
 from typing import Annotated
 
 import typer
@@ -50,4 +52,7 @@ def lsp(
     settings = EditorSettings(
         store, dialect, namespace, default_database, default_schema, tuple(catalog or ()), explorer
     )
-    make_server(settings).start_io()
+    # The protocol has standard output to itself: what anything prints goes to standard error.
+    channel = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    make_server(settings).start_io(stdout=channel)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from lineage.catalog import Catalog
@@ -24,7 +24,27 @@ _TYPED = re.compile(r'(?:[\w$]+|"[^"\n]*"|`[^`\n]*`)?(?:\.(?:[\w$]+|"[^"\n]*"|`[
 _WORDS = re.compile(r"[\w$]+|[(),;]")
 _BEFORE_TABLES = frozenset(("from", "join", "into", "update", "table", "view", "using"))
 _CLAUSES = frozenset(
-    ["select", "from", "where", "on", "having", "by", "set", "values", "join", "into", "update", "using", "qualify", "and", "or", "when", "then", "else", "returning"]
+    [
+        "select",
+        "from",
+        "where",
+        "on",
+        "having",
+        "by",
+        "set",
+        "values",
+        "join",
+        "into",
+        "update",
+        "using",
+        "qualify",
+        "and",
+        "or",
+        "when",
+        "then",
+        "else",
+        "returning",
+    ]
 )
 _PLAIN = re.compile(r"[A-Za-z_][\w$]*\Z")
 _MAX_TABLES = 100
@@ -54,10 +74,14 @@ def complete(
     offset: int,
     options: ExtractionOptions,
     graph: GraphAnswers | None,
-    catalog: Catalog,
+    schemas: Callable[[frozenset[str]], Catalog],
     last: DocumentAnalysis | None = None,
 ) -> CompletionList:
-    """Return the names that may stand at an offset. `last` is the latest analysis of the document, maybe outdated."""
+    """Return the names that may stand at an offset.
+
+    `schemas` returns those of the document's tables and of others. `last` is the latest analysis of the document, which
+    may be outdated.
+    """
     typed_match = _TYPED.search(text, 0, offset)
     typed = typed_match.group() if typed_match is not None else ""
     qualifier, _, word = typed.rpartition(".")
@@ -66,15 +90,18 @@ def complete(
     before = mask_literals(text[start:offset], options.naming.dialect)
     if _is_in_literal(text[start:offset], before):
         return CompletionList(span)
-    if _wants_table(before[: len(before) - len(typed)]):
-        return _tables(span, qualifier, word, graph, last, _ctes(text, start, end, span, options, catalog))
     marked = _marked(text, start, end, span)
+    if _wants_table(before[: len(before) - len(typed)]):
+        return _tables(span, qualifier, word, graph, last, _ctes(marked, options))
+    catalog = schemas(frozenset())
     outlined = _outline(marked, options, catalog, last)
-    items = _items_at(outlined, offset - start)
+    new = frozenset(name for one in outlined for name in one.lineage.sources if name not in catalog)
+    new |= frozenset(name for one in outlined for name in one.lineage.targets if name not in catalog)
+    if new and len(more := schemas(new)) > len(catalog):
+        catalog, outlined = more, _outline(marked, options, more, last)
+    items = _items_at(outlined, offset - start) or _mentioned_items(outlined, catalog)
     if not items and last is not None:
         items = _items_of_last(last, offset)
-    if not items:
-        items = _mentioned_items(outlined, catalog)
     return CompletionList(span, tuple(_columns(items, qualifier, catalog, options)))
 
 
@@ -175,7 +202,7 @@ def _mentioned_items(outlined: Iterable[OutlinedStatement], catalog: Catalog) ->
     """Return the tables that a statement without query blocks names: of UPDATE, DELETE and MERGE."""
     found: dict[str, FromItem] = {}
     for statement in outlined:
-        for name in (*statement.lineage.sources, *statement.lineage.targets):
+        for name in dict.fromkeys((*statement.lineage.targets, *statement.lineage.sources)):
             schema = catalog.find(name)
             if schema is not None:
                 alias = split_name(name)[-1][0]
@@ -222,8 +249,8 @@ def _quoted(name: str, options: ExtractionOptions) -> str:
     return f"{mark}{name.replace(mark, mark * 2)}{mark}"
 
 
-def _ctes(text: str, start: int, end: int, span: Span, options: ExtractionOptions, catalog: Catalog) -> list[str]:
-    found = outline_text(_marked(text, start, end, span), options, catalog)
+def _ctes(marked: str, options: ExtractionOptions) -> list[str]:
+    found = outline_text(marked, options)
     return list(dict.fromkeys(name for one in found for block in one.blocks for name in block.ctes if name != _MARK))
 
 

@@ -113,11 +113,14 @@ class EditorSession:
             self._files[dialect.name] = found
         return found
 
-    def analyze(self, text: str, path: str) -> DocumentAnalysis:
-        """Return the analysis of a document, with the schemas of the tables that it mentions."""
+    def analyze(self, text: str, path: str, proceed: Callable[[], None] = lambda: None) -> DocumentAnalysis:
+        """Return the analysis of a document, with the schemas of the tables that it mentions.
+
+        `proceed` raises a cancellation once nobody needs it any more.
+        """
         options = self.options(path)
         known = self._mentioned.get(path, frozenset())
-        found = DocumentAnalysis(text, options, self.catalog(known, options.naming.dialect), path)
+        found = DocumentAnalysis(text, options, self.catalog(known, options.naming.dialect), path, proceed)
         for _ in range(2):  # what a star or a bare name means may become known with the schemas
             mentioned = frozenset(found.tables)
             if mentioned <= known:
@@ -126,15 +129,15 @@ class EditorSession:
             catalog = self.catalog(known, options.naming.dialect)
             if not len(catalog) and not catalog.sources:
                 break
-            found = DocumentAnalysis(text, options, catalog, path)
+            found = DocumentAnalysis(text, options, catalog, path, proceed)
         if len(self._mentioned) > _MAX_DOCUMENTS:
             self._mentioned.clear()
         self._mentioned[path] = known
         return found
 
-    def known_catalog(self, path: str, options: ExtractionOptions) -> Catalog:
-        """Return the schemas of the tables that a document mentioned when it was last read."""
-        return self.catalog(self._mentioned.get(path, frozenset()), options.naming.dialect)
+    def known_catalog(self, path: str, options: ExtractionOptions, names: frozenset[str]) -> Catalog:
+        """Return the schemas of the tables that a document mentioned when it was last read, and of others."""
+        return self.catalog(self._mentioned.get(path, frozenset()) | names, options.naming.dialect)
 
     def close(self) -> None:
         """Close the store."""

@@ -23,7 +23,7 @@ from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredJ
 from lineage.traversal import Target, TraversalOptions, impact, root_cause
 from lineage.traversal.answer import Outline
 
-__all__ = ["GraphAnswers", "Reach"]
+__all__ = ["GraphAnswers", "Reach", "joined"]
 
 T = TypeVar("T")
 _SECONDS_KEPT = 15.0
@@ -41,6 +41,19 @@ class Reach:
     tables: int
     possibly_affected: tuple[str, ...]
     doubts: tuple[str, ...]
+
+
+def joined(found: list[Reach]) -> Reach:
+    """Return what several columns reach together."""
+    if len(found) == 1:
+        return found[0]
+    columns = {one.key: one for reach in found for one in reversed(reach.columns)}
+    names = {key: name for reach in found for key, name in reach.names.items()}
+    affected = sorted({table for reach in found for table in reach.possibly_affected})
+    doubts = dict.fromkeys(doubt for reach in found for doubt in reach.doubts)
+    nearest = sorted(columns.values(), key=lambda one: (one.hops, one.references, one.key))
+    tables = len({one.dataset for one in nearest})
+    return Reach(tuple(nearest), names, tables, tuple(affected), tuple(doubts))
 
 
 class GraphAnswers:

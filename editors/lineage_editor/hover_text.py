@@ -11,7 +11,7 @@ from lineage.screen.listing import counted
 from lineage.sql.outline.query_outline import TracedSource
 from lineage.store.values import Direction, StoredColumn
 from lineage_editor.analysis import DocumentAnalysis, NameAtCursor, PlacedColumn
-from lineage_editor.graph_answers import GraphAnswers, Reach
+from lineage_editor.graph_answers import GraphAnswers, joined
 
 __all__ = ["hover_text"]
 
@@ -61,18 +61,22 @@ def _of_column(analysis: DocumentAnalysis, placed: PlacedColumn, graph: GraphAns
         yield _heading(place.table, place.name, stored)
     if stored is not None:
         yield from _described(stored)
-    if flows := [one for one in analysis.flows_to(placed) if one.table is not None or place.block is None]:
+    flows = [one for one in analysis.flows_to(placed) if one.table is not None or place.block is None]
+    if flows:
         yield f"**In this file →** {_listed(map(_shown, flows))}"
     if influenced := analysis.influences(placed):
         yield f"**Decides rows of** {_listed(f'`{one}`' for one in influenced)}"
-    if graph is None or target is None or target.table is None:
+    if graph is None:
         return
-    if stored is None:
+    if target is not None and target.table is not None and stored is None:
         yield _not_stored(graph, target)
-        return
-    if place.block is None:
-        yield from _reached("Comes from", graph.reach(stored, Direction.UPSTREAM))
-    yield from _reached("Goes to", graph.reach(stored, Direction.DOWNSTREAM))
+    above = (
+        [ColumnRef(one.table, one.column) for one in column.sources if one.subtype.kind is EdgeKind.CONTRIBUTES]
+        if column is not None
+        else [target]
+    )
+    yield from _reached("Comes from", graph, above, Direction.UPSTREAM)
+    yield from _reached("Goes to", graph, [target] if stored is not None else flows, Direction.DOWNSTREAM)
 
 
 def _heading(table: str | None, name: str, stored: StoredColumn | None) -> str:
@@ -117,20 +121,32 @@ def _source(source: TracedSource) -> str:
     return f"`{source.table}.{source.column}`" + (f" ({', '.join(how)})" if how else "")
 
 
-def _reached(words: str, reach: Reach) -> Iterator[str]:
+def _reached(
+    words: str, graph: GraphAnswers, starts: Iterable[ColumnRef | None], direction: Direction
+) -> Iterator[str]:
+    """Yield what the store knows to be beyond some columns: those of its own that this text reads or writes."""
+    stored = dict.fromkeys(
+        found
+        for one in starts
+        if one is not None and one.table is not None and (found := graph.column(one.table, one.column)) is not None
+    )
+    if not stored:
+        return
+    reach = joined([graph.reach(one, direction) for one in list(stored)[:_SHOWN]])
     flows = [one for one in reach.columns if EdgeKind.CONTRIBUTES in one.influence]
-    shown = flows or list(reach.columns)
-    total = len(reach.columns)
-    if not total and not reach.possibly_affected:
-        yield f"**{words}** nothing that the store knows"
-    elif total:
+    shown, total = flows or list(reach.columns), len(reach.columns)
+    if total:
         only = f", {total - len(flows):,} of them by influence only" if len(flows) < total else ""
         head = f"**{words}** {counted(total, 'column')} in {counted(reach.tables, 'table')}{only}"
         names = (f"`{reach.names.get(one.key, one.key)}`{' (masked)' if one.masked else ''}" for one in shown)
         yield f"{head}: {_listed(names)}"
+    elif not reach.possibly_affected and not reach.doubts:
+        yield f"**{words}** nothing else that the store knows"
     if reach.possibly_affected:
         tables = _listed(f"`{one}`" for one in reach.possibly_affected)
         yield f"**Partial:** of {counted(len(reach.possibly_affected), 'more table')} no columns are known: {tables}"
+    if len(stored) > _SHOWN:
+        yield f"**Partial:** looked at {_SHOWN} of {len(stored)} columns only."
     for doubt in reach.doubts:
         yield f"**Partial:** {doubt}."
 

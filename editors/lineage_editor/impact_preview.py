@@ -40,8 +40,8 @@ class ImpactPreview:
     def summary(self) -> str:
         """The answer in a line."""
         places = counted(len(self.breaks), "place")
-        more = f"{counted(self.columns, 'column')} in {counted(self.tables, 'table')} depend on it"
-        return f"{self.title} {places} name it; {more}{'' if self.complete else ' (partial)'}."
+        more = f"dependent: {counted(self.columns, 'column')} in {counted(self.tables, 'table')}"
+        return f"{self.title} Named in {places}; {more}{'' if self.complete else ' (partial)'}."
 
     def to_dict(self) -> dict[str, Any]:
         """Return the answer as JSON values."""
@@ -51,8 +51,11 @@ class ImpactPreview:
 def stored_column(
     analysis: DocumentAnalysis, name: NameAtCursor, graph: GraphAnswers | None
 ) -> tuple[ColumnRef | None, StoredColumn | None]:
-    """Return the column of a table that a name means or becomes, and what is stored of it."""
+    """Return the column of a table that a name means or that its value becomes, and what is stored of it."""
     targets = [one for placed in name.columns if (one := analysis.target_of(placed)) is not None and one.table]
+    if not targets:  # in a CTE: what has its name then, before others
+        flows = [(one, placed.place.name) for placed in name.columns for one in analysis.flows_to(placed) if one.table]
+        targets = [one for one, _ in sorted(flows, key=lambda each: each[0].column != each[1])]
     for target in targets:
         stored = graph.column(str(target.table), target.column) if graph is not None else None
         if stored is not None:
@@ -66,12 +69,15 @@ def impact_preview(
     """Return who breaks, from the store and the text; what is not known is said."""
     target, stored = stored_column(analysis, name, graph)
     word = analysis.text[name.span.start : name.span.end]
-    shown = str(target) if target is not None else word
+    is_own = any(analysis.target_of(placed) == target for placed in name.columns)
+    shown = str(target) if target is not None and is_own else word
     found = ImpactPreview(f"Who breaks if {shown} is renamed or dropped?")
     lines = [f"# Who breaks if `{shown}` is renamed or dropped?", *_here(analysis, name, found)]
+    if target is not None and not is_own:
+        lines.append(f"Its value becomes `{target}`.")
     if stored is None or graph is None:
         found.complete = False
-        why = "no store is open" if graph is None else f"the store does not know `{shown}`"
+        why = "no store is open" if graph is None else f"the store does not know `{target or shown}`"
         lines.append(f"**Partial:** {why}: only this file is known.")
     else:
         found.key = stored.key

@@ -160,10 +160,15 @@ class _Handlers:
         known = self._reading.get(uri)
         if known is None or known[0] != text:
             if known is not None:
-                known[1].cancel()  # if it has not begun
+                known[1].cancel()
+
+            def proceed() -> None:  # in the thread
+                if self._reading.get(uri, known) is not known:
+                    raise asyncio.CancelledError
+
             loop = asyncio.get_running_loop()
-            future = loop.run_in_executor(self._readers, self._session.analyze, text, _path_of(uri))
-            known = self._reading[uri] = (text, future)
+            reading = partial(self._session.analyze, text, _path_of(uri), proceed)
+            known = self._reading[uri] = (text, loop.run_in_executor(self._readers, reading))
         analysis = await asyncio.shield(known[1])
         self._last[uri] = analysis
         return analysis, self._positions(analysis.text)
@@ -224,7 +229,7 @@ class _Handlers:
                 lambda: completion_at(self._session, text, _path_of(uri), positions, params.position, last)
             )
 
-    async def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction]:
+    async def _actions(self, params: types.CodeActionParams) -> list[types.CodeAction | types.Command]:
         uri = params.text_document.uri
         with self._guarded("code actions"):
             analysis, positions = await self._analysis(uri)

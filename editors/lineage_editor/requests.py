@@ -8,6 +8,7 @@ from pathlib import Path
 
 from lsprotocol import types
 
+from lineage.catalog import Catalog
 from lineage.model.diagnostics import Span
 from lineage_editor.analysis import DocumentAnalysis, NameAtCursor
 from lineage_editor.completions import Suggestion, complete
@@ -80,9 +81,12 @@ def completion_at(
 ) -> types.CompletionList:
     """Return what may be typed at a position."""
     options = last.options if last is not None else session.options(path)
-    catalog = session.known_catalog(path, options)
     offset = positions.offset(position)
-    found = session.asking(lambda graph: complete(text, offset, options, graph, catalog, last))
+
+    def schemas(names: frozenset[str]) -> Catalog:
+        return session.known_catalog(path, options, names)
+
+    found = session.asking(lambda graph: complete(text, offset, options, graph, schemas, last))
     at = positions.range(found.span)
     items = [_item(one, at, number) for number, one in enumerate(found.items)]
     return types.CompletionList(found.incomplete, items)
@@ -100,9 +104,9 @@ def _item(one: Suggestion, at: types.Range, number: int) -> types.CompletionItem
 
 def actions_at(
     analysis: DocumentAnalysis, positions: TextPositions, uri: str, at: types.Range
-) -> list[types.CodeAction]:
+) -> list[types.CodeAction | types.Command]:
     """Return the actions for a range: names that may be meant, who breaks, and the explorer."""
-    found = list(_fixes(analysis, positions, uri, at))
+    found: list[types.CodeAction | types.Command] = list(_fixes(analysis, positions, uri, at))
     name = analysis.name_at(positions.offset(at.start))
     if name is not None and name.columns:
         arguments = [uri, at.start]
@@ -111,7 +115,7 @@ def actions_at(
             (f"Who breaks if `{shown}` is renamed or dropped?", IMPACT_COMMAND),
             (f"Open `{shown}` in the explorer", EXPLORER_COMMAND),
         ):
-            found.append(types.CodeAction(title, command=types.Command(title, command, arguments=arguments)))
+            found.append(types.Command(title, command, arguments=arguments))
     return found
 
 

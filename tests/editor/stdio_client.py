@@ -116,14 +116,13 @@ class Editor:
         found: Any = self.run(self.client.text_document_completion_async(types.CompletionParams(_document(uri), at)))
         return {item.label: item for item in found.items}
 
-    def actions(self, uri: str, at: types.Position) -> dict[str, types.CodeAction]:
+    def actions(self, uri: str, at: types.Position) -> dict[str, Any]:
         params = types.CodeActionParams(_document(uri), types.Range(at, at), types.CodeActionContext([]))
         found: Any = self.run(self.client.text_document_code_action_async(params))
         return {action.title: action for action in found}
 
-    def execute(self, action: types.CodeAction) -> Any:
-        assert action.command is not None
-        return self.command(action.command.command, *(action.command.arguments or ()))
+    def execute(self, action: types.Command) -> Any:
+        return self.command(action.command, *(action.arguments or ()))
 
     def command(self, name: str, *arguments: Any) -> Any:
         params = types.ExecuteCommandParams(name, list(arguments))

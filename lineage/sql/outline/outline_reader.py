@@ -39,13 +39,8 @@ Recorded = tuple[exp.Expr, Scope, Projection]
 def read_outline(parsed: ParsedStatement, resolver: Resolver) -> OutlinedStatement:
     """Return the outline of a statement that was just resolved; its lineage is filled in by the caller."""
     recorded = list({id(node): (node, scope, made) for node, scope, made in resolver.blocks or ()}.values())
-    recorded.sort(key=lambda one: _start_of(one[0]))
+    recorded.sort(key=lambda one: _inside(one[0]))
     return _OutlineReader(parsed, resolver, recorded).read()
-
-
-def _start_of(node: exp.Expr) -> int:
-    span = span_of(node)
-    return span.start if span is not None else -1
 
 
 class _OutlineReader:
@@ -55,6 +50,7 @@ class _OutlineReader:
         self._recorded = recorded
         self._number = {id(node): number for number, (node, _, _) in enumerate(recorded)}
         self._scope_number = {id(scope): number for number, (_, scope, _) in enumerate(recorded)}
+        self._meanings: dict[tuple[int, str, str | None], tuple[ColumnPlace, ...]] = {}
         self._keywords = SelectKeywords(parsed.tokens, parsed.span.end)
         self._items = [FromItems(resolver, node, scope, self._number) for node, scope, _ in recorded]
 
@@ -74,10 +70,11 @@ class _OutlineReader:
 
     def _block(self, number: int) -> QueryBlockOutline:
         node, scope, projection = self._recorded[number]
-        span = span_of(node) or self._parsed.span
-        around = self._keywords.around(_first_item(node, span))
+        around = self._keywords.around(_inside(node))
         if around is not None:
             span = Span.locate(self._parsed.text, *around)
+        else:
+            span = span_of(node) or self._parsed.span
         return QueryBlockOutline(
             span,
             _name_of(node),
@@ -110,7 +107,7 @@ class _OutlineReader:
             reads = tuple(dict.fromkeys(place for column in names for place in self._meant(number, column)))
             yield BlockColumn(
                 name,
-                _whole(span_of(expression), span_of(item)),
+                span_of(item),
                 _name_span(item),
                 traced,
                 reads,
@@ -138,9 +135,15 @@ class _OutlineReader:
         name = self._resolver.identifiers.column(column.this)
         table = column.args.get("table")
         alias = self._resolver.identifiers.column(table) if table is not None else None
-        scope: Scope | None = self._recorded[number][1]
-        for one in scope.chain() if scope is not None else ():
-            block = self._scope_number.get(id(one))
+        key = number, name, alias
+        found = self._meanings.get(key)
+        if found is None:
+            found = self._meanings[key] = self._looked_up(number, name, alias)
+        return found
+
+    def _looked_up(self, number: int, name: str, alias: str | None) -> tuple[ColumnPlace, ...]:
+        for scope in self._recorded[number][1].chain():
+            block = self._scope_number.get(id(scope))
             if block is not None and (found := self._items[block].having(name, alias)):
                 return found
         return ()
@@ -213,14 +216,7 @@ def _name_span(item: exp.Expr) -> Span | None:
     return span_of(item.this) if isinstance(item, exp.Column) else None
 
 
-def _whole(expression: Span | None, item: Span | None) -> Span | None:
-    if expression is None or item is None:
-        return expression or item
-    first = min(expression, item)
-    return first._replace(end=max(expression.end, item.end))
-
-
-def _first_item(node: exp.Expr, span: Span) -> int:
+def _inside(node: exp.Expr) -> int:
     """Return an offset within a block, but in none of its sub-queries if possible."""
     for item in node.expressions:
         name = _name_span(item)
@@ -228,7 +224,8 @@ def _first_item(node: exp.Expr, span: Span) -> int:
             return name.start
         if isinstance(item, exp.Star | exp.Column | exp.Literal) and (own := span_of(item)) is not None:
             return own.start
-    return span.start
+    span = span_of(node)
+    return span.start if span is not None else -1
 
 
 def _name_of(node: exp.Expr) -> str | None:

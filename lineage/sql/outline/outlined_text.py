@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 from lineage.catalog import Catalog
@@ -18,11 +19,16 @@ __all__ = ["outline_text"]
 
 
 def outline_text(
-    text: str, options: ExtractionOptions, catalog: Catalog | None = None, name: str = ""
+    text: str,
+    options: ExtractionOptions,
+    catalog: Catalog | None = None,
+    name: str = "",
+    proceed: Callable[[], None] = lambda: None,
 ) -> list[OutlinedStatement]:
     """Return the statements of a text in order, each with its lineage and its outline. Invalid SQL raises nothing.
 
-    `name` is the text's path: a single query in it defines the dataset of that name.
+    `name` is the text's path: a single query in it defines the dataset of that name. `proceed` is called for each
+    statement; a cancellation that it raises (a BaseException) ends the reading.
 
     >>> from lineage.sql.extraction import options_for
     >>> [found] = outline_text("WITH c AS (SELECT a + 1 AS b FROM t) SELECT * FROM c", options_for("postgres"))
@@ -32,6 +38,7 @@ def outline_text(
     outlines: dict[int, OutlinedStatement] = {}
 
     def watch(parsed: ParsedStatement, resolver: Resolver) -> None:
+        proceed()
         outlines[parsed.span.start] = read_outline(parsed, resolver)
 
     with seldom_collecting():

@@ -72,6 +72,8 @@ class _Handlers:
         self._askers = ThreadPoolExecutor(2, "asker")
         self._reading: dict[str, tuple[str, asyncio.Future[DocumentAnalysis]]] = {}
         """Of each open document, the text that is read, or was."""
+        self._wanted: dict[str, str] = {}
+        """The text of each document that is to be read; reading an earlier one ends."""
         self._last: dict[str, DocumentAnalysis] = {}
         self._publishing: dict[str, asyncio.Task[None]] = {}
         self._register()
@@ -133,8 +135,8 @@ class _Handlers:
         uri = params.text_document.uri
         if (task := self._publishing.pop(uri, None)) is not None:
             task.cancel()
-        self._reading.pop(uri, None)
-        self._last.pop(uri, None)
+        for kept in (self._reading, self._wanted, self._last):
+            kept.pop(uri, None)  # type: ignore[attr-defined]
         self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def _publish_after(self, seconds: float, uri: str) -> None:
@@ -163,9 +165,10 @@ class _Handlers:
                 known[1].cancel()
 
             def proceed() -> None:  # in the thread
-                if self._reading.get(uri, known) is not known:
+                if self._wanted.get(uri, text) is not text:
                     raise asyncio.CancelledError
 
+            self._wanted[uri] = text
             loop = asyncio.get_running_loop()
             reading = partial(self._session.analyze, text, _path_of(uri), proceed)
             known = self._reading[uri] = (text, loop.run_in_executor(self._readers, reading))

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any, Self, TypeVar
 
 from lsprotocol import types
+from pygls.exceptions import JsonRpcRequestCancelled
 from pygls.lsp.client import LanguageClient
 
 T = TypeVar("T")
@@ -37,9 +38,7 @@ class Editor:
         self.run(self._begin(arguments, options))
 
     async def _begin(self, arguments: Sequence[str], options: dict[str, Any] | None) -> None:
-        await self.client.start_io(
-            str(Path(sys.executable).with_name("lineage")), "lsp", *arguments, cwd=self.folder
-        )
+        await self.client.start_io(str(Path(sys.executable).with_name("lineage")), "lsp", *arguments, cwd=self.folder)
         window = types.WindowClientCapabilities(show_document=types.ShowDocumentClientCapabilities(support=True))
         await self.client.initialize_async(
             types.InitializeParams(
@@ -77,9 +76,7 @@ class Editor:
         uri = self.uri(name)
         own = (self.folder / name).read_text() if text is None else text
         self._versions[uri] = 1
-        self.client.text_document_did_open(
-            types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "sql", 1, own))
-        )
+        self.client.text_document_did_open(types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "sql", 1, own)))
         return uri
 
     def change(self, uri: str, text: str) -> int:
@@ -108,6 +105,24 @@ class Editor:
         assert found is None or isinstance(found.contents, types.MarkupContent)
         return "" if found is None else found.contents.value  # type: ignore[union-attr]
 
+    def cancelled_hover(self, uri: str, at: types.Position) -> bool:
+        """Ask, and cancel before the answer; return whether the server says so."""
+
+        async def ask() -> bool:
+            asking = self.client.protocol.send_request_async(
+                types.TEXT_DOCUMENT_HOVER, types.HoverParams(_document(uri), at), msg_id="cancelled"
+            )
+            answer = asyncio.ensure_future(asking)
+            await asyncio.sleep(0.05)
+            self.client.cancel_request(types.CancelParams("cancelled"))
+            try:
+                await answer
+            except JsonRpcRequestCancelled:
+                return True
+            return False
+
+        return self.run(ask())
+
     def definition(self, uri: str, at: types.Position) -> list[types.Location]:
         found: Any = self.run(self.client.text_document_definition_async(types.DefinitionParams(_document(uri), at)))
         return list(found or [])
@@ -129,7 +144,9 @@ class Editor:
         return self.run(self.client.workspace_execute_command_async(params))
 
     def close(self) -> str:
-        """End the server; return what it logged."""
+        """End the server; return what it logged, or nothing if it has ended before."""
+        if self._loop.is_closed():
+            return ""
 
         async def end() -> str:
             await self.client.shutdown_async(None)

@@ -120,9 +120,9 @@ class DocumentAnalysis:
         if place.block is None:
             return ColumnRef(place.table, place.name)
         names = statement.lineage.output_columns
-        if not statement.blocks[place.block].is_output or place.index >= len(names):
+        if not statement.blocks[place.block].is_output or place.column_index >= len(names):
             return None
-        return ColumnRef(statement.lineage.target, names[place.index])
+        return ColumnRef(statement.lineage.target, names[place.column_index])
 
     def origins(self, placed: PlacedColumn) -> list[PlacedColumn]:
         """Return where a column is made: through stars, and columns that are only passed on, to an expression.

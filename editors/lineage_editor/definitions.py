@@ -124,11 +124,7 @@ def file_of(job: StoredJob, roots: Iterable[Path]) -> Path | None:
     """Return the file of a job, as its path below one of the folders or its name as it was given; None without one."""
     names = [name for name in (job.path, job.source) if name]
     for name in names:
-        if Path(name).is_absolute():
-            candidates = [Path(name)]
-        else:
-            candidates = [folder / name for folder in roots]
-        for path in candidates:
+        for path in [Path(name)] if Path(name).is_absolute() else [folder / name for folder in roots]:
             if path.is_file():
                 return path
     return None

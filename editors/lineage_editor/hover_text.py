@@ -1,4 +1,4 @@
-"""The text that an editor shows over a name: what it is, where its values come from and go to, and what is not known."""
+"""The text that an editor shows over a name: where its values come from and go to, and what is not known."""
 
 from __future__ import annotations
 
@@ -184,9 +184,10 @@ def _of_table(analysis: DocumentAnalysis, name: NameAtCursor, graph: GraphAnswer
         return
     dataset = found[0]
     columns = [one.display_path for one in graph.columns(dataset.key) if one.parent is None]
-    yield f"{dataset.kind} in {dataset.namespace} · {counted(len(columns), 'column')}: {_listed(f'`{c}`' for c in columns)}"
+    listed = _listed(f"`{one}`" for one in columns)
+    yield f"{dataset.kind} in {dataset.namespace} · {counted(len(columns), 'column')}: {listed}"
     if described := dataset.description or first_description(dataset.stated_facts):
         yield described
     files = dict.fromkeys(one.path or one.source or "" for one in graph.writers(dataset.key))
-    if listed := [f"`{one}`" for one in files if one]:
-        yield f"Written by {_listed(listed)}"
+    if names := [f"`{one}`" for one in files if one]:
+        yield f"Written by {_listed(names)}"

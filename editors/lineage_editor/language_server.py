@@ -136,7 +136,7 @@ class _Handlers:
         if (task := self._publishing.pop(uri, None)) is not None:
             task.cancel()
         for kept in (self._reading, self._wanted, self._last):
-            kept.pop(uri, None)  # type: ignore[attr-defined]
+            kept.pop(uri, None)
         self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, []))
 
     def _publish_after(self, seconds: float, uri: str) -> None:

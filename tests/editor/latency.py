@@ -41,7 +41,7 @@ def documents() -> dict[str, str]:
     """Return a query of twelve CTEs, and a script of 1,000 lines."""
     ctes = ["c0 AS (SELECT * FROM l4.t1 WHERE c1 > 0)"]
     ctes += [
-        f"c{n} AS (SELECT x.id, x.c1 + y.c2 AS c1, x.c2, y.c3 FROM c{n - 1} AS x JOIN l{n % 9}.t{n} AS y ON x.id = y.id)"
+        f"c{n} AS (SELECT x.id, x.c1 + y.c2 AS c1, x.c2, y.c3 FROM c{n - 1} x JOIN l{n % 9}.t{n} y ON x.id = y.id)"
         for n in range(1, 12)
     ]
     twelve = "CREATE VIEW mine.twelve AS\nWITH " + ",\n".join(ctes) + "\nSELECT c11.id, c11.c1, c11.c2 FROM c11;\n"
@@ -58,7 +58,7 @@ def documents() -> dict[str, str]:
 
 def measure(editor: Editor, name: str, text: str, rounds: int) -> dict[str, list[float]]:
     """Return the milliseconds of each kind of request, warm."""
-    uri = editor.open(f"{name.split()[-1]}.sql", text)
+    uri = editor.open(f"{name.rsplit(maxsplit=1)[-1]}.sql", text)
     editor.problems(uri)
     at = place(text, "c11.c1", inside=5) if "c11.c1" in text else place(text, "a.c3 + b", inside=3)
     taken: dict[str, list[float]] = {}

@@ -152,9 +152,10 @@ class Editor:
             await self.client.shutdown_async(None)
             self.client.exit(None)
             server = self.client._server
-            assert server is not None and server.stderr is not None
+            assert server is not None
+            assert server.stderr is not None
             logged = await server.stderr.read()
-            await self.client.stop()
+            await self.client.stop()  # type: ignore[no-untyped-call]
             return logged.decode()
 
         logged = self.run(end())

@@ -55,7 +55,8 @@ class _OutlineReader:
         self._items = [FromItems(resolver, node, scope, self._number) for node, scope, _ in recorded]
 
     def read(self) -> OutlinedStatement:
-        blocks, readings = [], []
+        blocks: list[QueryBlockOutline] = []
+        readings: list[NameReading] = []
         for number in range(len(self._recorded)):
             blocks.append(self._block(number))
             readings += self._readings(number)
@@ -71,10 +72,8 @@ class _OutlineReader:
     def _block(self, number: int) -> QueryBlockOutline:
         node, scope, projection = self._recorded[number]
         around = self._keywords.around(_inside(node))
-        if around is not None:
-            span = Span.locate(self._parsed.text, *around)
-        else:
-            span = span_of(node) or self._parsed.span
+        whole = span_of(node) if around is None else Span.locate(self._parsed.text, *around)
+        span = whole or self._parsed.span
         return QueryBlockOutline(
             span,
             _name_of(node),
@@ -117,7 +116,8 @@ class _OutlineReader:
     def _of_star(
         self, number: int, name: str, traced: tuple[TracedSource, ...], stars: Sequence[exp.Expr]
     ) -> BlockColumn:
-        star, places = None, ()
+        star: exp.Expr | None = None
+        places: tuple[ColumnPlace, ...] = ()
         for each in stars:
             table = each.args.get("table") if isinstance(each, exp.Column) else None
             alias = self._resolver.identifiers.column(table) if table is not None else None

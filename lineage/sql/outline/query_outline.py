@@ -28,7 +28,7 @@ class ColumnPlace(NamedTuple):
     name: str
     table: str | None = None
     block: int | None = None
-    index: int = -1
+    column_index: int = -1
     """The index of the block's output column."""
 
 
@@ -124,6 +124,6 @@ class OutlinedStatement:
 
     def column(self, place: ColumnPlace) -> BlockColumn | None:
         """Return the output column at a place; None for the column of a table."""
-        if place.block is None or not 0 <= place.index < len(self.blocks[place.block].columns):
+        if place.block is None or not 0 <= place.column_index < len(self.blocks[place.block].columns):
             return None
-        return self.blocks[place.block].columns[place.index]
+        return self.blocks[place.block].columns[place.column_index]

@@ -12,7 +12,7 @@ from lineage.model.diagnostics import Span
 from lineage.model.names import split_name
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.outline.outlined_text import outline_text
-from lineage.sql.outline.query_outline import FromItem, OutlinedStatement
+from lineage.sql.outline.query_outline import BlockItem, OutlinedStatement
 from lineage.sql.scan import mask_literals, split_statements
 from lineage_editor.analysis import DocumentAnalysis
 from lineage_editor.graph_answers import GraphAnswers
@@ -157,7 +157,7 @@ def _outline(
     return outline_text(statement, options, catalog.with_tables(made) if made else catalog)
 
 
-def _items_at(outlined: Iterable[OutlinedStatement], offset: int) -> list[FromItem]:
+def _items_at(outlined: Iterable[OutlinedStatement], offset: int) -> list[BlockItem]:
     """Return what is visible at the cursor: in its block, then in those around it."""
     for statement in outlined:
         number = next(
@@ -173,7 +173,7 @@ def _items_at(outlined: Iterable[OutlinedStatement], offset: int) -> list[FromIt
             around = [(block.span.end - block.span.start, n) for n, block in enumerate(statement.blocks)
                       if block.span.start <= offset <= block.span.end + len(_MARK)]  # fmt: skip
             number = min(around)[1] if around else None
-        found: list[FromItem] = []
+        found: list[BlockItem] = []
         while number is not None:
             block = statement.blocks[number]
             found += block.items
@@ -187,7 +187,7 @@ def _is_mark(span: Span, offset: int) -> bool:
     return span.start <= offset <= span.end and span.end - span.start >= len(_MARK)
 
 
-def _items_of_last(last: DocumentAnalysis, offset: int) -> list[FromItem]:
+def _items_of_last(last: DocumentAnalysis, offset: int) -> list[BlockItem]:
     """Return what was visible in the statement when it could last be read."""
     number = last.statement_at(offset)
     blocks = last.statements[number].blocks if number is not None else ()
@@ -198,20 +198,20 @@ def _items_of_last(last: DocumentAnalysis, offset: int) -> list[FromItem]:
     return [item for block in around[:1] or blocks for item in block.items]
 
 
-def _mentioned_items(outlined: Iterable[OutlinedStatement], catalog: Catalog) -> list[FromItem]:
+def _mentioned_items(outlined: Iterable[OutlinedStatement], catalog: Catalog) -> list[BlockItem]:
     """Return the tables that a statement without query blocks names: of UPDATE, DELETE and MERGE."""
-    found: dict[str, FromItem] = {}
+    found: dict[str, BlockItem] = {}
     for statement in outlined:
         for name in dict.fromkeys((*statement.lineage.targets, *statement.lineage.sources)):
             schema = catalog.find(name)
             if schema is not None:
                 alias = split_name(name)[-1][0]
-                found[name] = FromItem(alias, name, tuple(schema.names), is_open=False)
+                found[name] = BlockItem(alias, name, tuple(schema.names), is_open=False)
     return list(found.values())
 
 
 def _columns(
-    items: list[FromItem], qualifier: str, catalog: Catalog, options: ExtractionOptions
+    items: list[BlockItem], qualifier: str, catalog: Catalog, options: ExtractionOptions
 ) -> Iterator[Suggestion]:
     fold = options.naming.dialect.fold_column
     alias = str(fold(qualifier.rpartition(".")[2].strip('"`'))) if qualifier else None
@@ -236,7 +236,7 @@ def _columns(
             yield Suggestion(item.alias, "alias", item.table or "query", _quoted(item.alias, options))
 
 
-def _types(item: FromItem, catalog: Catalog) -> dict[str, str]:
+def _types(item: BlockItem, catalog: Catalog) -> dict[str, str]:
     schema = catalog.find(item.table) if item.table is not None else None
     return {one.name: one.data_type for one in schema.columns if one.data_type} if schema is not None else {}
 

@@ -16,7 +16,7 @@ from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.store.errors import StoreError
 from lineage.store.opening import open_store
 from lineage_editor.analysis import DocumentAnalysis
-from lineage_editor.definitions import paths_in_project
+from lineage_editor.definition_places import paths_in_project
 from lineage_editor.graph_answers import GraphAnswers
 from lineage_editor.settings import EditorSettings
 

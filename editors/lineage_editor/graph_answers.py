@@ -23,7 +23,7 @@ from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredJ
 from lineage.traversal import Target, TraversalOptions, impact, root_cause
 from lineage.traversal.answer import Outline
 
-__all__ = ["GraphAnswers", "Reach", "joined"]
+__all__ = ["GraphAnswers", "ColumnReach", "joined"]
 
 T = TypeVar("T")
 _SECONDS_KEPT = 15.0
@@ -33,7 +33,7 @@ _MAX_JOBS = 500
 
 
 @dataclass(frozen=True)
-class Reach:
+class ColumnReach:
     """What is up- or downstream of a column: how much, the nearest of it, and why there may be more."""
 
     columns: tuple[Outline, ...]
@@ -43,7 +43,7 @@ class Reach:
     doubts: tuple[str, ...]
 
 
-def joined(found: list[Reach]) -> Reach:
+def joined(found: list[ColumnReach]) -> ColumnReach:
     """Return what several columns reach together."""
     if len(found) == 1:
         return found[0]
@@ -53,7 +53,7 @@ def joined(found: list[Reach]) -> Reach:
     doubts = dict.fromkeys(doubt for reach in found for doubt in reach.doubts)
     nearest = sorted(columns.values(), key=lambda one: (one.hops, one.references, one.key))
     tables = len({one.dataset for one in nearest})
-    return Reach(tuple(nearest), names, tables, tuple(affected), tuple(doubts))
+    return ColumnReach(tuple(nearest), names, tables, tuple(affected), tuple(doubts))
 
 
 class GraphAnswers:
@@ -180,11 +180,11 @@ class GraphAnswers:
 
     # Lineage
 
-    def reach(self, column: StoredColumn, direction: Direction) -> Reach:
+    def reach(self, column: StoredColumn, direction: Direction) -> ColumnReach:
         """Return what is up- or downstream of a column, and what makes that incomplete."""
         return self._once(("reach", column.key, direction), lambda: self._reach(column, direction))
 
-    def _reach(self, column: StoredColumn, direction: Direction) -> Reach:
+    def _reach(self, column: StoredColumn, direction: Direction) -> ColumnReach:
         target = Target(column.key, column.path, column.dataset, column.path)
         options = TraversalOptions(limit_total=_MAX_COLUMNS, timeout=_TIMEOUT)
         ask = impact if direction is Direction.DOWNSTREAM else root_cause
@@ -193,10 +193,10 @@ class GraphAnswers:
             outlines = answer.outlines
             affected = tuple(sorted({one.table for one in answer.possibly_affected}))
         except StoreTimeoutError:
-            return Reach((), {}, 0, (), (f"the store did not answer within {_TIMEOUT:g} s",))
+            return ColumnReach((), {}, 0, (), (f"the store did not answer within {_TIMEOUT:g} s",))
         doubts = [answer.truncated] if answer.truncated else []
         doubts += self._partial(column.dataset, direction)
-        return Reach(
+        return ColumnReach(
             outlines, answer.names_of([one.key for one in outlines]), len(answer.by_dataset), affected, tuple(doubts)
         )
 

@@ -15,8 +15,8 @@ from lineage.screen.evidence import location
 from lineage.screen.listing import counted
 from lineage.store.values import Direction, StoredColumn
 from lineage_editor.analysis import DocumentAnalysis, NameAtCursor
-from lineage_editor.definitions import file_of
-from lineage_editor.graph_answers import GraphAnswers, Reach
+from lineage_editor.definition_places import file_of
+from lineage_editor.graph_answers import ColumnReach, GraphAnswers
 from lineage_editor.text_positions import TextPositions
 
 __all__ = ["ImpactPreview", "explorer_url", "impact_preview", "stored_column"]
@@ -134,7 +134,7 @@ def _readers(graph: GraphAnswers, column: StoredColumn, roots: list[Path], found
     yield "\n".join(lines) if lines else "No job of the store reads it."
 
 
-def _affected(reach: Reach) -> Iterator[str]:
+def _affected(reach: ColumnReach) -> Iterator[str]:
     """Yield the tables with columns that depend on it, the nearest first."""
     yield f"## Depend on it: {counted(len(reach.columns), 'column')} in {counted(reach.tables, 'table')}"
     by_table: dict[str, list[str]] = defaultdict(list)

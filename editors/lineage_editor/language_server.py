@@ -22,7 +22,7 @@ from pygls.uris import to_fs_path
 from lineage import __version__
 from lineage.store.time_limit import TimeLimit, time_limit
 from lineage_editor.analysis import DocumentAnalysis
-from lineage_editor.definitions import DefinitionPlace
+from lineage_editor.definition_places import DefinitionPlace
 from lineage_editor.editor_session import EditorSession
 from lineage_editor.quiet_logging import kind_and_place, logger
 from lineage_editor.requests import (

@@ -12,11 +12,11 @@ from lineage.catalog import Catalog
 from lineage.model.diagnostics import Span
 from lineage_editor.analysis import DocumentAnalysis, NameAtCursor
 from lineage_editor.completions import Suggestion, complete
-from lineage_editor.definitions import DefinitionPlace, definitions
+from lineage_editor.definition_places import DefinitionPlace, definitions
+from lineage_editor.editor_diagnostics import editor_diagnostics
 from lineage_editor.editor_session import EditorSession
 from lineage_editor.hover_text import hover_text
 from lineage_editor.impact_preview import ImpactPreview, explorer_url, impact_preview, stored_column
-from lineage_editor.problems import editor_diagnostics
 from lineage_editor.text_positions import TextPositions
 
 __all__ = [

@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from lineage.model.diagnostics import Span
 from lineage.model.statement import StatementLineage
-from lineage.sql.outline.from_items import FromItems
+from lineage.sql.outline.block_items import BlockItems
 from lineage.sql.outline.query_outline import (
     BlockColumn,
     ColumnPlace,
@@ -52,7 +52,7 @@ class _OutlineReader:
         self._scope_number = {id(scope): number for number, (_, scope, _) in enumerate(recorded)}
         self._meanings: dict[tuple[int, str, str | None], tuple[ColumnPlace, ...]] = {}
         self._keywords = SelectKeywords(parsed.tokens, parsed.span.end)
-        self._items = [FromItems(resolver, node, scope, self._number) for node, scope, _ in recorded]
+        self._items = [BlockItems(resolver, node, scope, self._number) for node, scope, _ in recorded]
 
     def read(self) -> OutlinedStatement:
         blocks: list[QueryBlockOutline] = []

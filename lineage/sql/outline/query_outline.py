@@ -13,7 +13,7 @@ from lineage.model.statement import StatementLineage
 __all__ = [
     "BlockColumn",
     "ColumnPlace",
-    "FromItem",
+    "BlockItem",
     "NameReading",
     "OutlinedStatement",
     "QueryBlockOutline",
@@ -59,7 +59,7 @@ class BlockColumn:
 
 
 @frozen
-class FromItem:
+class BlockItem:
     """An item of FROM: a table (`table` is its full name), or a query, whose branches are blocks."""
 
     alias: str
@@ -77,7 +77,7 @@ class QueryBlockOutline:
     span: Span
     name: str | None
     columns: tuple[BlockColumn, ...]
-    items: tuple[FromItem, ...]
+    items: tuple[BlockItem, ...]
     ctes: tuple[str, ...]
     outer: int | None
     is_output: bool = False

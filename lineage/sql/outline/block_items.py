@@ -7,18 +7,18 @@ from collections.abc import Iterator, Mapping
 from sqlglot import exp
 
 from lineage.model.diagnostics import Span
-from lineage.sql.outline.query_outline import ColumnPlace, FromItem
+from lineage.sql.outline.query_outline import BlockItem, ColumnPlace
 from lineage.sql.resolve.relations import STAR, BaseTable, Relation, TemporaryTable
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.spans import span_of
 
-__all__ = ["FromItems"]
+__all__ = ["BlockItems"]
 
 _ITEMS = (exp.Table, exp.Subquery, exp.Lateral)
 
 
-class FromItems:
+class BlockItems:
     """The FROM items of a block that was resolved; `numbers` are those of the statement's blocks by node."""
 
     def __init__(self, resolver: Resolver, node: exp.Expr, scope: Scope, numbers: Mapping[int, int]) -> None:
@@ -68,10 +68,10 @@ class FromItems:
             elif id(one) in self._numbers:
                 yield self._numbers[id(one)]
 
-    def listed(self) -> tuple[FromItem, ...]:
+    def listed(self) -> tuple[BlockItem, ...]:
         """Return the items in order."""
         return tuple(
-            FromItem(alias, _table_of(relation), _columns(relation), relation.is_open, self._blocks[alias])
+            BlockItem(alias, _table_of(relation), _columns(relation), relation.is_open, self._blocks[alias])
             for alias, relation in self._scope.items.items()
         )
 

@@ -44,7 +44,7 @@ class BlockItems:
 
     def of_cte(self, table: exp.Expr) -> tuple[tuple[int, ...], Span | None]:
         """Return the blocks of the CTE that a table's name means, and the span of the CTE's name; None if no CTE."""
-        if table.args.get("db") is not None:
+        if table.args.get("db") is not None or not isinstance(table.this, exp.Identifier):
             return (), None
         name = self._resolver.identifiers.column(table.this)
         above = table.parent

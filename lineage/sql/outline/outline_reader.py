@@ -13,6 +13,7 @@ from sqlglot import exp
 from lineage.model.diagnostics import Span
 from lineage.model.statement import StatementLineage
 from lineage.sql.outline.block_items import BlockItems
+from lineage.sql.outline.column_flow import with_all_sources
 from lineage.sql.outline.query_outline import (
     BlockColumn,
     ColumnPlace,
@@ -40,7 +41,11 @@ def read_outline(parsed: ParsedStatement, resolver: Resolver) -> OutlinedStateme
     """Return the outline of a statement that was just resolved; its lineage is filled in by the caller."""
     recorded = list({id(node): (node, scope, made) for node, scope, made in resolver.blocks or ()}.values())
     recorded.sort(key=lambda one: _inside(one[0]))
-    return _OutlineReader(parsed, resolver, recorded).read()
+    reported = len(resolver.diagnostics), len(resolver.unresolved)
+    found = _OutlineReader(parsed, resolver, recorded).read()
+    # Looking a name up reports what is not known of it; the statement itself has not asked.
+    del resolver.diagnostics[reported[0] :], resolver.unresolved[reported[1] :]
+    return found
 
 
 class _OutlineReader:
@@ -63,7 +68,7 @@ class _OutlineReader:
         return OutlinedStatement(
             StatementLineage(""),
             self._parsed.span,
-            tuple(blocks),
+            tuple(with_all_sources(blocks)),
             tuple(readings),
             tuple(self._mentions()),
             bool(self._parsed.placeholders) or any(_is_of_template(self._parsed, one.span) for one in blocks),

@@ -60,7 +60,7 @@ SUMMARIES = {
     "forget": "Retire the lineage of a project, file, job or namespace.",
     "store": "Verify, back up, restore and compact the store's file.",
     "neo4j": "Run a local Neo4j server, without Docker.",
-    "export": "Write the graph as a page, a diagram or OpenLineage events.",
+    "export": "Write the graph as a page, a diagram, JSON or events.",
     "demo": "Ingest a week of a clinical database's log and explore it.",
     "follow": "Follow a query log that keeps growing.",
     "ingest": "Ingest SQL, dbt, logs, databases, dashboards, events.",

@@ -16,7 +16,7 @@ N ?= 2000
 SEED ?= 1
 DIALECT ?= duckdb
 
-.PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs dist check editor explorer openlineage-schemas clean
+.PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs dist check editor explorer vscode openlineage-schemas clean
 
 help: ## what each command does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-19s %s\n", $$1, $$2}'
@@ -177,6 +177,10 @@ EXPLORER := graphql/explorer
 explorer: ## test and rebuild the explorer's page, which is committed (needs Node 20 and npm)
 	@command -v npm >/dev/null || { echo "npm is not installed; without it the committed page is used"; exit 2; }
 	cd $(EXPLORER) && npm ci --no-audit --no-fund && npm test && npm run build
+
+vscode: ## package the client for Visual Studio Code, editors/vscode/lineage-sql.vsix (needs Node 20 and npm)
+	@command -v npm >/dev/null || { echo "npm is not installed"; exit 2; }
+	cd editors/vscode && npm ci --no-audit --no-fund && npm run package
 
 openlineage-schemas: ## copy OpenLineage's published schemas (VERSION=1.54.0: a tag or commit of its repository)
 	@test -n "$(VERSION)" || { echo "Name a version: make openlineage-schemas VERSION=1.54.0"; exit 2; }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache, partial
 from pathlib import Path
@@ -64,6 +64,8 @@ class ExtractionOptions:
     functions: FunctionEffects = field(default_factory=FunctionEffects.load)
     set_operation_references: SetOperationReferences = "exact"
     budget: Budget = field(default_factory=Budget)
+    watch: Callable[[ParsedStatement, Resolver], None] | None = None
+    """Called with each statement once it is resolved, while its tree is whole: how editors read its query blocks."""
 
 
 def options_for(
@@ -219,6 +221,7 @@ def resolve_statement(
         write=write,
         set_operation_references=options.set_operation_references,
         budget=options.budget,
+        watched=options.watch is not None,
     )
     if variables:
         resolver.outermost = variable_scope(resolver, variables)
@@ -239,6 +242,8 @@ def resolve_statement(
             _complete(parsed, resolver, outcome)
         options.budget.check_edges(edge_count(outcome, options.budget.edges))
         edges, row_references = edges_of(outcome, parsed.span)
+        if options.watch is not None:
+            options.watch(parsed, resolver)
     except NeedsDefinitionError:
         raise
     except BudgetExceededError as error:

@@ -20,7 +20,8 @@ from tests.docs.runner import parse
 
 DEPLOY = Path(__file__).parents[2] / "deploy"
 CHART = DEPLOY / "helm" / "lineage"
-PRODUCT = [DEPLOY.parent / folder for folder in ("lineage", "ingest/lineage_ingest", "graphql/lineage_graphql")]
+PACKAGES = ("lineage", "ingest/lineage_ingest", "graphql/lineage_graphql", "editors/lineage_editor")
+PRODUCT = [DEPLOY.parent / folder for folder in PACKAGES]
 SETTINGS = ("Dockerfile", "compose.yaml", "helm/lineage/templates/_helpers.tpl", "helm/lineage/templates/ingests.yaml")
 
 

@@ -18,6 +18,7 @@ _PACKAGES = {
     "lineage": "lineage",
     "lineage_ingest": "ingest/lineage_ingest",
     "lineage_graphql": "graphql/lineage_graphql",
+    "lineage_editor": "editors/lineage_editor",
 }
 _LARGE, _SMALL = 400, 40
 _ENTRY_POINTS = frozenset(("__init__", "__main__"))

@@ -17,10 +17,12 @@ import typer
 from lineage.cli.commands.ask import AsOfOption
 from lineage.cli.store_options import StoreOption
 from lineage.export.diagrams import dot, mermaid
-from lineage.export.graph_part import GraphPart, TooManyTablesError, read_part
+from lineage.export.graph_part import MOST_TABLES, GraphPart, TooManyTablesError, read_part
 from lineage.export.html import html_page
+from lineage.export.lineagex_json import lineagex_tables
 from lineage.export.openlineage import openlineage_events
 from lineage.model.namespaces import normal_namespace
+from lineage.model.statement import Completeness
 from lineage.screen.listing import counted, note
 from lineage.store import GraphStore, open_store
 from lineage.traversal import resolve
@@ -107,6 +109,30 @@ def mermaid_chart(
     _diagram(mermaid, output, focus, hops, store)
 
 
+@app.command("json", short_help="Write the columns of each table in the form of LineageX's output.json.")
+def lineagex_json(
+    output: OutputOption = None, focus: FocusOption = None, hops: HopsOption = 20, store: StoreOption = None
+) -> None:
+    """Write the columns of each table in the form of LineageX's output.json, with literals in SQL masked.
+
+    Each column has two lists: the columns that its value comes from, and those that it references. That form has no
+    place for masking, time or what could not be resolved; the other exports have.
+
+    Example: lineage export json --output output.json
+    """
+    with open_store(store, read_only=True) as opened:
+        tables, jobs = lineagex_tables(opened, _part(opened, focus, hops, most=sys.maxsize))
+    text = json.dumps(tables, ensure_ascii=False, indent=2) + "\n"
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        _write(output, text)
+    note(f"{counted(len(tables), 'table')} → {output or 'standard output'}")
+    partial = sum(job.completeness is not Completeness.FULL for job in jobs)
+    if partial:
+        note(f"{partial:,} of {counted(len(jobs), 'job')} are not fully resolved: lineage diagnostics says why")
+
+
 @app.command("dot", short_help="Write the tables as a Graphviz graph.")
 def dot_graph(
     output: OutputOption = None, focus: FocusOption = None, hops: HopsOption = 20, store: StoreOption = None
@@ -131,9 +157,9 @@ def _diagram(
     note(f"{counted(len(part.datasets), 'table')} → {output or 'standard output'}")
 
 
-def _part(store: GraphStore, focus: list[str] | None, hops: int) -> GraphPart:
+def _part(store: GraphStore, focus: list[str] | None, hops: int, *, most: int = MOST_TABLES) -> GraphPart:
     try:
-        return read_part(store, [resolve(store, name) for name in focus or ()], max_hops=hops)
+        return read_part(store, [resolve(store, name) for name in focus or ()], max_hops=hops, most=most)
     except TooManyTablesError as error:
         raise typer.BadParameter(str(error), param_hint="--focus") from error
 

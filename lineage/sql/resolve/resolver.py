@@ -24,6 +24,7 @@ from lineage.sql.parse.one_row_tables import column_of_one_row
 from lineage.sql.resolve.calls.functions import FunctionEffects
 from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.coverage.accounting import ARGUMENTS, account, has_only_operands, report_type, report_unread
+from lineage.sql.resolve.projection import Projection
 from lineage.sql.resolve.relations import (
     STAR,
     BaseTable,
@@ -117,11 +118,14 @@ class Resolver(Resolution):
         write: Callable[[Resolver, exp.Expr], Any] = lambda *_: None,
         set_operation_references: SetOperationReferences = "exact",
         budget: Budget = _DEFAULT_BUDGET,
+        watched: bool = False,
     ) -> None:
         super().__init__(naming, tables, functions, text)
         self.tokens = tokens
         """The statement's tokens."""
         self.side_effects: list[Any] = []
+        self.blocks: list[tuple[exp.Expr, Scope, Projection]] | None = [] if watched else None
+        """The query blocks, each with its scope and its columns, if something watches the statement."""
         self.outermost: Scope | None = None
         """The scope around every query of the statement: the variables of a program."""
         self.assigned: dict[str, Sources] = {}

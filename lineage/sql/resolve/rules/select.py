@@ -44,6 +44,8 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSourc
     for definition in args.get("windows") or ():
         scope.windows = {**scope.windows, resolver.identifiers.alias(definition.this): definition}
     projection = project(resolver, node, scope)
+    if resolver.blocks is not None:
+        resolver.blocks.append((node, scope, projection))
     if resolver.naming.dialect.bare_columns_follow_extremes:
         add_row_of_extreme(resolver, node, scope, projection, rows.own)
     if scope.made:

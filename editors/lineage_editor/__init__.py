@@ -1,0 +1,1 @@
+"""The language server of editors (`lineage lsp`): `language_server.py` first."""

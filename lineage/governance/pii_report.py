@@ -14,6 +14,7 @@ from lineage.governance.policy import Policy, PolicyEntry, Verdict
 from lineage.governance.propagation import Influence, Reach, Spread, ValueGraph, load_value_graph, spread
 from lineage.governance.sql_proofs import Proof, proof_of
 from lineage.governance.tagging import Classification
+from lineage.governance.warehouse_policies import Protection, load_warehouse_policies
 from lineage.model.names import dataset_of, is_column_key, split_dataset_key
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredDataset, StoredTag
@@ -70,6 +71,7 @@ class Holder:
     path: tuple[ProvenStep, ...]
     usage: UsageTotal
     rulings: tuple[Ruling, ...] = ()
+    protection: Protection = Protection()
 
     @property
     def hops(self) -> int:
@@ -95,7 +97,7 @@ class Holder:
             "path": [step.to_dict() for step in self.path], "reads": self.usage.reads,
             "distinct_users": self.usage.users.distinct, "users": [list(one) for one in self.usage.users.named],
             "last_read": read.isoformat() if read else None, "verdict": str(self.verdict),
-            "policy": [one.to_dict() for one in self.rulings],
+            "policy": [one.to_dict() for one in self.rulings], "warehouse": self.protection.to_dict(),
         }  # fmt: skip
 
 
@@ -303,6 +305,7 @@ class _Facts:
         days: dict[str, list[Any]] = {}
         for one in store.usages(sorted(holders)):
             days.setdefault(one.of, []).append(one)
+        self.policies = load_warehouse_policies(store, holders)
         self.usage: Callable[[str], UsageTotal] = lambda key: total_usage(days.get(key, ()))
         self.possibly = {one.start: _possibly(store, one) for one in found}
         self.names |= store.dataset_names({key for keys in self.possibly.values() for key in keys})
@@ -363,8 +366,9 @@ def _holder(
     kind = str(stored.kind) if stored else "table"
     sure = confidence * CONFIDENCE[reach.exposure]
     return Holder(
-        key, facts.names[key], table, namespace, kind, reach.exposure, sure, path, facts.usage(key), tuple(rulings)
-    )
+        key, facts.names[key], table, namespace, kind, reach.exposure, sure, path, facts.usage(key), tuple(rulings),
+        facts.policies.protection(key),
+    )  # fmt: skip
 
 
 def _influenced(facts: _Facts, one: Influence) -> Influenced:

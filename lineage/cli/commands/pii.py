@@ -67,7 +67,10 @@ _LOOK = Look(
     names=("column", "source"), words=("proof",), cuts=("exposure",),
     styles={"proof": "dim"},
 )  # fmt: skip
-_TABLE = ("column", "exposure", "source", "confidence", "hops", "verdict", "reads", "users", "last read", "proof")
+_TABLE = (
+    "column", "exposure", "source", "confidence", "hops", "verdict", "reads", "users", "last read", "warehouse",
+    "proof",
+)  # fmt: skip
 
 
 @app.command()
@@ -199,11 +202,12 @@ def access(
             note(error.hint)
             raise typer.Exit(1) from error
     shown = pseudonyms(audit) if hide_users else {}
-    columns = ("user", "class", "column", "shows", "queries", "first", "last", "new", "from")
+    columns = ("user", "class", "column", "shows", "queries", "first", "last", "new", "from", "warehouse")
     rows = [
         (
             shown.get(one.user, one.user) if one.user else "(unknown)", one.classes, one.column, str(one.exposure),
             one.queries, one.first_day, one.last_day, "new" if one.is_new else None, one.sources,
+            list(one.protection.sentences),
         )
         for one in audit.accesses
     ]  # fmt: skip

@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from lineage.frozen import frozen
 from lineage.model.batch import JobKind
 from lineage.model.names import column_key, dataset_of, split_column_key, split_dataset_key
-from lineage.model.policies import PolicyAct, PolicyStatement, keeps_grants, loses_policies, policies_from
+from lineage.model.policies import PolicyAct, PolicyStatement, keeps_grants, last_name, made_anew, policies_from
 from lineage.model.statement import ChangeKind
 from lineage.store.protocol import GraphStore
 from lineage.store.values import JobSelection, StoredColumn, StoredJob
@@ -24,6 +24,8 @@ __all__ = ["Mask", "Protection", "WarehousePolicies", "WarehouseTag", "load_ware
 
 _READER = "reader:"
 _GRANTS = (PolicyAct.GRANT, PolicyAct.REVOKE, PolicyAct.GRANT_UNMASK, PolicyAct.REVOKE_UNMASK)
+_FAR = datetime.max.replace(tzinfo=UTC)
+_LOGGED = (JobKind.DEFINITION, JobKind.DBT)
 _Key = tuple[str, str]
 """A dataset and the path of one of its columns; "" is the table as a whole."""
 
@@ -40,7 +42,7 @@ class Mask:
     def text(self) -> str:
         """It as words."""
         if self.roles is None:
-            return f"for whom is not known: {self.policy}"
+            return f"by {self.policy}, for whom is not known"
         return f"by {self.policy}, for all but {', '.join(self.roles)}" if self.roles else f"by {self.policy}, for all"
 
 
@@ -173,15 +175,13 @@ def load_warehouse_policies(store: GraphStore, columns: Collection[str] = ()) ->
     state = _State()
     datasets = {key for job in jobs for key in job.reads}
     ends = _ends(store, jobs, datasets)
-    for job in sorted(jobs, key=lambda one: (one.last_seen, one.file_key or "", one.key)):
+    stated = [(job, one) for job in jobs for one in policies_from(job.policies)]
+    for job, one in sorted(stated, key=lambda pair: (pair[0].last_seen, pair[0].file_key or "", pair[1].order)):
         state.source = job.source or job.kind
-        for one in policies_from(job.policies):
-            for dataset in job.reads or ("",):
-                over = ends.get((dataset, ""))
-                if over is not None and over.ends(job, one):
-                    continue
-                gone = [path for path in one.columns if (dataset, path) in ends and ends[dataset, path].ends(job, one)]
-                state.apply(one, dataset, [path for path in one.columns if path not in gone], job.last_seen)
+        for dataset in job.reads or ("",):
+            over = [path for path in ("", *one.columns) if any(end.ends(job, one) for end in ends[dataset, path])]
+            if "" not in over:
+                state.apply(one, dataset, [path for path in one.columns if path not in over], job.last_seen)
     state.detach(state.dropped)
     asked = {dataset_of(key) for key in columns} | datasets
     stored = store.columns(sorted(asked)) if asked else []
@@ -194,34 +194,41 @@ def load_warehouse_policies(store: GraphStore, columns: Collection[str] = ()) ->
 
 @frozen
 class _End:
-    """When a table or column was dropped or made anew; what was said before that is over."""
+    """When a table or column was dropped or made anew; what was said before that is over.
+
+    With `name` (the key of a dataset), a table took that name from another one: what was said of the other is over.
+    """
 
     at: datetime
     keeps_grants: bool = False
+    name: str | None = None
 
     def ends(self, job: StoredJob, statement: PolicyStatement) -> bool:
-        return job.last_seen < self.at and not (self.keeps_grants and statement.act in _GRANTS)
+        """Return whether a statement does not hold any more."""
+        if job.last_seen >= self.at or (self.name is not None and not job.key.endswith(f">{self.name}")):
+            return False
+        return not (self.keeps_grants and statement.act in _GRANTS)
 
 
-def _ends(store: GraphStore, jobs: Iterable[StoredJob], datasets: Collection[str]) -> dict[_Key, _End]:
-    """Return when tables and columns with policies were last dropped, or replaced by a new definition."""
+def _ends(store: GraphStore, jobs: Iterable[StoredJob], datasets: Collection[str]) -> defaultdict[_Key, list[_End]]:
+    """Return when tables and columns with policies were dropped, or made anew according to a log.
+
+    Files are no log: they say what is to be there, in any order.
+    """
+    found: defaultdict[_Key, list[_End]] = defaultdict(list)
     since = min((one.first_seen for one in jobs), default=None)
     if since is None or not datasets:
-        return {}
-    found: dict[_Key, _End] = {}
-    until = datetime.now(UTC) + timedelta(days=36_500)
-    for change in store.dataset_changes(since, until):
+        return found
+    for change in store.dataset_changes(since, _FAR):
         if change.kind in (ChangeKind.DROP, ChangeKind.DROP_COLUMN) and change.dataset in datasets:
-            path = change.column or ""
-            at = max(change.at, found[change.dataset, path].at) if (change.dataset, path) in found else change.at
-            found[change.dataset, path] = _End(at)
+            found[change.dataset, change.column or ""].append(_End(change.at))
     keys = {key for listed in store.job_keys_of(sorted(datasets)).values() for key in listed}
     for job in store.jobs(sorted(keys)):
-        for dataset in job.writes:
-            if dataset in datasets and job.sql and loses_policies(job.sql, job.dialect):
-                known = found.get((dataset, ""))
-                if known is None or known.at < job.last_seen:
-                    found[dataset, ""] = _End(job.last_seen, keeps_grants(job.sql))
+        made = made_anew(job.sql, job.dialect) if job.kind in _LOGGED and job.sql else None
+        for dataset in job.writes if made is not None else ():
+            is_renamed = made != last_name(split_dataset_key(dataset)[1])
+            end = _End(job.last_seen, keeps_grants(job.sql or ""), dataset if is_renamed else None)
+            found[dataset, ""].append(end)
     return found
 
 

@@ -15,9 +15,23 @@ from typing import Any
 
 from lineage.frozen import frozen
 
-__all__ = ["PolicyAct", "PolicyStatement", "keeps_grants", "loses_policies", "policies_from", "policies_text"]
+__all__ = [
+    "PolicyAct",
+    "PolicyStatement",
+    "keeps_grants",
+    "last_name",
+    "loses_policies",
+    "made_anew",
+    "policies_from",
+    "policies_text",
+]
 
 _REPLACES = re.compile(r"\s*CREATE\s+OR\s+REPLACE\b", re.IGNORECASE)
+_CREATES = re.compile(
+    r"\s*CREATE\s+(?P<replaces>OR\s+REPLACE\s+)?(?:\w+\s+){0,3}?(?:TABLE|VIEW)\s+(?:IF\s+NOT\s+EXISTS\s+)?"
+    r"(?P<name>[^\s(]+)",
+    re.IGNORECASE,
+)
 _COPY_GRANTS = re.compile(r"\bCOPY\s+GRANTS\b", re.IGNORECASE)
 _KEEP = frozenset(("postgres", "redshift"))
 """Dialects in which CREATE OR REPLACE is known to keep the policies of a view; elsewhere they count as lost."""
@@ -56,7 +70,8 @@ class PolicyStatement:
     """One effect of a statement: on the columns of the job's tables, or on all of a table where there are none.
 
     `policy` is the full name of the policy, function or tag; `other` its new name, a tag's value or the policy of a
-    tag. `table` is the full name of the table until it is stored: then the job knows it.
+    tag. `table` is the full name of the table until it is stored: then the job knows it. `order` is its place in its
+    file.
     """
 
     act: PolicyAct
@@ -66,6 +81,7 @@ class PolicyStatement:
     other: str | None = None
     roles: tuple[str, ...] = ()
     is_known: bool = True
+    order: int = 0
 
 
 def loses_policies(sql: str, dialect: str | None) -> bool:
@@ -75,6 +91,23 @@ def loses_policies(sql: str, dialect: str | None) -> bool:
     True
     """
     return dialect not in _KEEP and _REPLACES.match(sql) is not None
+
+
+def made_anew(sql: str, dialect: str | None) -> str | None:
+    """Return the name of the table or view that a statement made without the policies of one before it, in lower case.
+
+    >>> [made_anew(f"CREATE {one} s.T (a int)", "postgres") for one in ("TABLE", "OR REPLACE VIEW")]
+    ['t', None]
+    """
+    found = _CREATES.match(sql)
+    if found is None or (found["replaces"] and not loses_policies(sql, dialect)):
+        return None
+    return last_name(found["name"])
+
+
+def last_name(name: str) -> str:
+    """Return the last part of a table's name in lower case, without quotes."""
+    return re.sub(r'[\[\]"`]', "", name).rpartition(".")[2].lower()
 
 
 def keeps_grants(sql: str) -> bool:
@@ -99,7 +132,7 @@ def policies_from(text: str | None) -> tuple[PolicyStatement, ...]:
     return tuple(
         PolicyStatement(
             PolicyAct(one["act"]), None, tuple(one.get("columns", ())), one.get("policy"), one.get("other"),
-            tuple(one.get("roles", ())), one.get("is_known", True),
+            tuple(one.get("roles", ())), one.get("is_known", True), one.get("order", 0),
         )
         for one in (json.loads(text) if text else ())
     )  # fmt: skip

@@ -213,6 +213,8 @@ def resolve_statement(
     except Exception as error:  # noqa: BLE001  a bug here loses what a statement says of policies, not its lineage
         message = f"internal error in reading policies: {type(error).__name__} at {_place(error)}"
         policies, problem = (), Diagnostic(DiagnosticCode.INTERNAL_ERROR, Severity.WARNING, message, parsed.span)
+    if lineage.defines and lineage.target is not None:  # the statement names its target by the name before it
+        policies = tuple(replace(one, table=lineage.target) if one.table is not None else one for one in policies)
     if policies or problem is not None:
         problems = [*lineage.diagnostics, *([problem] if problem is not None else [])]
         lineage = replace(lineage, policies=policies, diagnostics=problems)

@@ -137,6 +137,8 @@ class BatchBuilder:
         self._add_waiting()
         for table in self._catalog:
             self._datasets.add_schema(table)
+        for name in self._policies.tables:
+            self._datasets.add(name)
         policies = tuple(self._policies.records(self._datasets.key_of))
         datasets = self._datasets.records()
         for job in self._jobs.values():
@@ -183,23 +185,19 @@ class BatchBuilder:
                 for change in statement.changes:
                     if change.kind is ChangeKind.DROP:
                         self._datasets.end(later.table(change.table))
-                self._add_policies(statement, texts[name], later)
+                self._add_policies(statement, texts[name])
         self._waiting.clear()
         self._texts.clear()
 
-    def _add_policies(self, statement: StatementLineage, text: str, later: LaterNames) -> None:
+    def _add_policies(self, statement: StatementLineage, text: str) -> None:
         """Add what a statement says of who may see what; a table that is dropped or replaced has no policies left."""
         for change in statement.changes:
-            if change.kind is ChangeKind.DROP:
-                self._policies.forget(later.table(change.table), keeps_grants=False)
+            self._policies.change(change)
         written = _text_of(statement, text)
         if statement.defines and statement.target is not None and loses_policies(written, self._naming.dialect.name):
-            table = later.table(statement.target)
-            self._policies.forget(table, keeps_grants=keeps_grants(written))
+            self._policies.forget(statement.target, keeps_grants=keeps_grants(written))
         if statement.policies:
-            of = self._attribute(statement, None)
-            for table in self._policies.add(statement, of, text, later):
-                self._datasets.add(table)
+            self._policies.add(statement, self._attribute(statement, None), text)
 
     def _add(
         self, source: str, text: str, statement: StatementLineage, later: LaterNames, at: datetime | None = None

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 
 from lineage.model.batch import JobKind, JobRecord, policy_job_key
 from lineage.model.dialect import Dialect
 from lineage.model.policies import PolicyAct, PolicyStatement, policies_text
-from lineage.model.statement import StatementLineage
+from lineage.model.statement import ChangeKind, StatementLineage, TableChange
 from lineage.sql import mask_literals
 from lineage_ingest.batch.attribution import Attribution
-from lineage_ingest.batch.renamed_tables import LaterNames
 
 __all__ = ["BatchPolicies"]
 
@@ -21,36 +20,50 @@ _GRANTS = (PolicyAct.GRANT, PolicyAct.REVOKE, PolicyAct.GRANT_UNMASK, PolicyAct.
 @dataclass(slots=True)
 class _Stated:
     of: Attribution
-    table: str | None
     line: int | None
     policies: list[PolicyStatement] = field(default_factory=list)
     sql: list[str] = field(default_factory=list)
 
 
 class BatchPolicies:
-    """Collects what statements say, in order. A table that is dropped or replaced in a file begins anew."""
+    """Collects what statements say, in order, by the names that tables have at the time."""
 
     def __init__(self, dialect: Dialect) -> None:
         self._dialect = dialect
         self._stated: dict[tuple[str, str | None], _Stated] = {}
 
-    def add(self, statement: StatementLineage, of: Attribution, text: str, later: LaterNames) -> Iterator[str]:
-        """Add what a statement says; yield the tables that it names, by their last names."""
+    def add(self, statement: StatementLineage, of: Attribution, text: str) -> None:
+        """Add what a statement says."""
         span = statement.span
         written = mask_literals(text[span.start : span.end], self._dialect) if span is not None else ""
         for one in statement.policies:
-            table = later.table(one.table) if one.table is not None else None
-            if table is not None and one.table is not None:
-                columns = tuple(later.column(one.table, path) for path in one.columns)
-                one = replace(one, table=table, columns=columns)  # noqa: PLW2901  by its last names
-                yield table
             if of.file_key is None and one.act is PolicyAct.DEFINE:  # its template has policies for other roles, too
                 one = replace(one, roles=(), is_known=False)  # noqa: PLW2901
-            origin = of.file_key or of.key
-            stated = self._stated.setdefault((origin, table), _Stated(of, table, span.line if span else None))
+            if of.file_key is not None and span is not None:
+                one = replace(one, order=span.start)  # noqa: PLW2901
+            place = (of.file_key or of.key, one.table)
+            stated = self._stated.setdefault(place, _Stated(of, span.line if span else None))
             stated.policies.append(one)
             if written not in stated.sql:
                 stated.sql.append(written)
+
+    def change(self, change: TableChange) -> None:
+        """Apply a change of a table to what was said before: it follows names, and ends with the table or column."""
+        if change.kind is ChangeKind.DROP:
+            self.forget(change.table, keeps_grants=False)
+        elif change.kind.of_column:
+            for (_, table), stated in self._stated.items():
+                if table == change.table:
+                    stated.policies = list(_with_column(stated.policies, str(change.column), change.other))
+        elif change.other is not None and change.kind in (ChangeKind.RENAME, ChangeKind.SWAP):
+            names = {change.table: str(change.other)}
+            if change.kind is ChangeKind.SWAP:
+                names[str(change.other)] = change.table
+            self._stated = {
+                (origin, names.get(table, table) if table is not None else None): stated
+                for (origin, table), stated in self._stated.items()
+                if stated.policies
+            }
 
     def forget(self, table: str, *, keeps_grants: bool) -> None:
         """Forget what was said of a table that is dropped or replaced."""
@@ -58,9 +71,16 @@ class BatchPolicies:
             if named == table:
                 stated.policies = [one for one in stated.policies if keeps_grants and one.act in _GRANTS]
 
+    @property
+    def tables(self) -> list[str]:
+        """The tables of which something is said, by their last names."""
+        return [table for (_, table), stated in self._stated.items() if table is not None and stated.policies]
+
     def records(self, key_of: Callable[[str], str]) -> Iterator[JobRecord]:
         """Yield the jobs."""
         for (origin, table), stated in self._stated.items():
+            if not stated.policies:
+                continue
             dataset = key_of(table) if table is not None else None
             of = stated.of
             yield JobRecord(
@@ -77,3 +97,12 @@ class BatchPolicies:
                 file_key=of.file_key,
                 policies=policies_text(stated.policies),
             )
+
+
+def _with_column(policies: Iterable[PolicyStatement], column: str, other: str | None) -> Iterator[PolicyStatement]:
+    """Yield statements with another name of a column, or without it."""
+    for one in policies:
+        if column not in one.columns:
+            yield one
+        elif columns := tuple(filter(None, (other if path == column else path for path in one.columns))):
+            yield replace(one, columns=columns)

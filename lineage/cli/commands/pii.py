@@ -153,6 +153,8 @@ def where(
     counts = ", ".join(f"{source.by_exposure[one]:,} {one}" for one in EXPOSURES if source.by_exposure[one])
     say(f"{source.name} ({classes}) is in {counted(len(source.holders), 'other column')}: {counts or 'none'}",
         subject=source.name)  # fmt: skip
+    for sentence in source.own.protection.sentences:
+        note(f"in the warehouse: {sentence}")
     _print_holders(made, with_source=False)
     for one in source.influenced:
         note(f"it decides about {one.name} ({', '.join(one.how)}){', masked' if one.masked else ''}")

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from lineage.frozen import frozen
+from lineage.governance.breakers import Breakers
 from lineage.governance.exposure import CONFIDENCE, EXPOSURES, Exposure, ValueEffects
 from lineage.governance.policy import Policy, PolicyEntry, Verdict
 from lineage.governance.propagation import Influence, Reach, Spread, ValueGraph, load_value_graph, spread
@@ -176,6 +177,7 @@ class PiiReport:
     sources: tuple[SourceColumn, ...]
     blind_spots: tuple[BlindSpot, ...]
     has_policy: bool = False
+    breakers: tuple[str, ...] = ()
 
     @property
     def rows(self) -> Iterator[tuple[SourceColumn, Holder]]:
@@ -226,6 +228,7 @@ class PiiReport:
                 "tables": len(self.tables),
                 "verdicts": {str(verdict): number for verdict, number in self.verdicts.items()},
             },
+            "breakers": list(self.breakers),
             "blind_spots": [{"what": one.what, "why": one.why} for one in self.blind_spots],
             "sources": [source.to_dict() for source in self.sources],
         }
@@ -240,6 +243,7 @@ def make_report(
     classes: Collection[str] = (),
     columns: Collection[str] | None = None,
     policy: Policy | None = None,
+    breakers: Breakers | None = None,
 ) -> PiiReport:
     """Return the report of the columns of some classes (all, without any), or of `columns` (keys).
 
@@ -251,6 +255,8 @@ def make_report(
     """
     starts = sorted(columns) if columns is not None else classification.columns_of(classes)
     graph = load_value_graph(store, starts, functions)
+    if breakers is not None:
+        graph = breakers.apply(graph)
     spreads = {}
     for start in starts:
         own = {one.name for one in classification.tags.get(start, ())}
@@ -265,7 +271,7 @@ def make_report(
     named = {tag.name for source in sources for tag in source.tags}
     spots = tuple(_blind_spots(facts, classification, sources))
     ordered = tuple(sorted(sources, key=lambda one: (one.name, one.key)))
-    return PiiReport(at, tuple(sorted(named)), ordered, spots, policy is not None)
+    return PiiReport(at, tuple(sorted(named)), ordered, spots, policy is not None, breakers.texts if breakers else ())
 
 
 def _sources(spreads: Mapping[str, Spread], classification: Classification) -> set[str]:

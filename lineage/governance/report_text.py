@@ -52,6 +52,8 @@ def summary_sentences(report: PiiReport) -> list[str]:
         unknown = sum(any(mask.roles is None for mask in one.masks) for one in protected.values())
         for_whom = f"; of {unknown:,}, for whom is not known" if unknown else ""
         found.append(f"The warehouse masks {_counted(len(protected), 'column')} by policies{for_whom}.")
+    if report.breakers:
+        found.append(f"What people say is anonymous counts as masked: {'; '.join(report.breakers)}.")
     if report.has_policy:
         verdicts = ", ".join(f"{verdict} {number:,}" for verdict, number in report.verdicts.items())
         found.append(f"Columns by what the policy says: {verdicts}.")

@@ -20,7 +20,7 @@ from lineage.model.statement import ChangeKind
 from lineage.store.protocol import GraphStore
 from lineage.store.values import JobSelection, StoredColumn, StoredJob
 
-__all__ = ["Mask", "Protection", "WarehousePolicies", "WarehouseTag", "load_warehouse_policies"]
+__all__ = ["Mask", "Protection", "WarehousePolicies", "WarehouseTag", "class_of_tag", "load_warehouse_policies"]
 
 _READER = "reader:"
 _GRANTS = (PolicyAct.GRANT, PolicyAct.REVOKE, PolicyAct.GRANT_UNMASK, PolicyAct.REVOKE_UNMASK)
@@ -112,6 +112,8 @@ class WarehousePolicies:
                 for policy in sorted(state.tag_masks.get(tag, ()))
             ]
         rows = tuple(sorted(state.rows.get(dataset, ()))) if state.rows_count(dataset) else ()
+        if not rows and state.switched.get(dataset):
+            rows = ("row security, without a policy",)
         granted = state.grants.get((dataset, ""), set()) | state.grants.get((dataset, path), set())
         granted |= {*self._readers.get(dataset, ()), *self._readers.get(column, ())}
         return Protection(tuple(masks), rows, tuple(sorted(granted)))

@@ -78,7 +78,18 @@ def audit_access(
                 new = (coverage.last_day - min(read)).days < 30 < coverage.days
                 total = sum(asked.values())
                 found.append(
-                    Access(user, classes, shown.name, sources, shown.exposure, shown.protection, total, min(asked), max(asked), new)
+                    Access(
+                        user,
+                        classes,
+                        shown.name,
+                        sources,
+                        shown.exposure,
+                        shown.protection,
+                        total,
+                        min(asked),
+                        max(asked),
+                        new,
+                    )
                 )
     ordered = sorted(found, key=lambda one: (one.exposure.rank, -one.queries, one.user or "", one.column))
     return AccessAudit(coverage, tuple(_blind_spots(report, coverage, found, since, until)), tuple(ordered))

@@ -16,6 +16,7 @@ from lineage.governance.propagation import Influence, Reach, Spread, ValueGraph,
 from lineage.governance.sql_proofs import Proof, proof_of
 from lineage.governance.tagging import Classification
 from lineage.governance.warehouse_policies import Protection, load_warehouse_policies
+from lineage.model.batch import JobKind
 from lineage.model.names import dataset_of, is_column_key, split_dataset_key
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredDataset, StoredTag
@@ -317,7 +318,11 @@ class _Facts:
         self.names |= store.dataset_names({key for keys in self.possibly.values() for key in keys})
         self.totals = store.usage_totals()
         jobs = {key for keys in store.job_keys_of(list(self.datasets)).values() for key in keys}
-        self.read_jobs = {one.key: one for one in store.jobs(jobs) if any(key in self.datasets for key in one.reads)}
+        self.read_jobs = {
+            one.key: one
+            for one in store.jobs(jobs)
+            if one.kind is not JobKind.POLICY and any(key in self.datasets for key in one.reads)
+        }
 
 
 def _possibly(store: GraphStore, found: Spread) -> list[str]:

@@ -127,7 +127,9 @@ def matching_tags(columns: Iterable[StoredColumn], rules: ClassRules, at: dateti
 def _commented_tags(column: StoredColumn, rules: ClassRules, at: datetime) -> Iterator[StoredTag]:
     """Yield the classes that a comment of the column names: `pii: email, phone`."""
     comments = [column.description, *(one.description for one in column.stated_facts)]
-    named = [name for one in comments for found in _COMMENT.findall(one or "") for name in re.findall(r"[\w.-]+", found)]
+    named = [
+        name for one in comments for found in _COMMENT.findall(one or "") for name in re.findall(r"[\w.-]+", found)
+    ]
     for name in dict.fromkeys(one.lower() for one in named):
         if name in rules.classes or name == "pii":
             yield StoredTag(column.key, name, "comment", at, "", "its comment says so")

@@ -13,6 +13,7 @@ from lineage.frozen import frozen
 from lineage.governance.exposure import Exposure
 from lineage.governance.pii_report import Holder, PiiReport
 from lineage.governance.rules import ClassRules
+from lineage.governance.sql_names import quoted_name, quoted_table
 from lineage.governance.tagging import Classification
 from lineage.governance.warehouse_policies import WarehousePolicies, class_of_tag, load_warehouse_policies
 from lineage.model.names import split_column_key
@@ -120,28 +121,31 @@ def _usual_tag(policies: WarehousePolicies) -> str:
 
 def _statements(dialect: str, holder: Holder, classes: tuple[str, ...], tag: str) -> Iterator[str]:
     """Yield what sets the tag, in products that have tags of columns; one tag has one value."""
-    value = ",".join(classes).replace("'", "''")
-    column = _column_of(holder)
-    kind = "VIEW" if holder.kind == "view" else "TABLE"
+    value, *others = (one.replace("'", "''") for one in classes)
+    kind, table, column = _names(holder, dialect)
+    if others and dialect in ("snowflake", "databricks"):
+        yield f"-- {table}.{column} has other classes, too, and a tag one value: {', '.join(others)}"
     if dialect == "snowflake":
-        yield f"ALTER {kind} {holder.table} MODIFY COLUMN {column} SET TAG {tag} = '{value}';"
+        yield f"ALTER {kind} {table} MODIFY COLUMN {column} SET TAG {tag} = '{value}';"
     elif dialect == "databricks":
-        yield f"ALTER {kind} {holder.table} ALTER COLUMN {column} SET TAGS ('{tag}' = '{value}');"
+        yield f"ALTER {kind} {table} ALTER COLUMN {column} SET TAGS ('{tag}' = '{value}');"
 
 
 def _mask_statements(dialect: str, holder: Holder, classes: set[str], policies: WarehousePolicies) -> Iterator[str]:
     """Yield what sets a mask: the policy that columns of the class have elsewhere, else a name to fill in."""
     known = policies.mask_of_classes
     policy = next((known[one] for one in sorted(classes) if one in known), f"mask_{sorted(classes)[0]}")
-    column = _column_of(holder)
-    kind = "VIEW" if holder.kind == "view" else "TABLE"
+    kind, table, column = _names(holder, dialect)
     if dialect == "snowflake":
-        yield f"ALTER {kind} {holder.table} MODIFY COLUMN {column} SET MASKING POLICY {policy};"
+        yield f"ALTER {kind} {table} MODIFY COLUMN {column} SET MASKING POLICY {policy};"
     elif dialect == "databricks" and kind == "TABLE":
-        yield f"ALTER TABLE {holder.table} ALTER COLUMN {column} SET MASK {policy};"
+        yield f"ALTER TABLE {table} ALTER COLUMN {column} SET MASK {policy};"
     elif dialect == "tsql" and kind == "TABLE":
-        yield f"ALTER TABLE {holder.table} ALTER COLUMN {column} ADD MASKED WITH (FUNCTION = 'default()');"
+        yield f"ALTER TABLE {table} ALTER COLUMN {column} ADD MASKED WITH (FUNCTION = 'default()');"
 
 
-def _column_of(holder: Holder) -> str:
-    return holder.name.removeprefix(f"{holder.table}.")
+def _names(holder: Holder, dialect: str) -> tuple[str, str, str]:
+    """Return the kind of a column's table, and the names of both as SQL takes them."""
+    kind = "VIEW" if holder.kind == "view" else "TABLE"
+    path = split_column_key(holder.key)[1]
+    return kind, quoted_table(holder.table, dialect), quoted_name(path, dialect)

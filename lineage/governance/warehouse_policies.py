@@ -18,7 +18,7 @@ from lineage.model.names import column_key, dataset_of, split_column_key, split_
 from lineage.model.policies import PolicyAct, PolicyStatement, keeps_grants, last_name, made_anew, policies_from
 from lineage.model.statement import ChangeKind
 from lineage.store.protocol import GraphStore
-from lineage.store.values import JobSelection, StoredColumn, StoredJob
+from lineage.store.values import JobSelection, StoredColumn, StoredDataset, StoredJob
 
 __all__ = ["Mask", "Protection", "WarehousePolicies", "WarehouseTag", "class_of_tag", "load_warehouse_policies"]
 
@@ -187,9 +187,10 @@ def load_warehouse_policies(store: GraphStore, columns: Collection[str] = ()) ->
     state.detach(state.dropped)
     asked = {dataset_of(key) for key in columns} | datasets
     stored = store.columns(sorted(asked)) if asked else []
+    nodes: list[StoredDataset | StoredColumn] = [*store.datasets(asked), *stored]
     readers = {
         one.key: [tag.removeprefix(_READER) for tag in one.tags if tag.startswith(_READER)]
-        for one in (*store.datasets(asked), *stored)
+        for one in nodes
     }
     return WarehousePolicies(state, stored, readers)
 

@@ -31,7 +31,9 @@ from lineage.sql.resolve.calls.functions import FunctionEffects
 __all__ = ["policy_statements"]
 
 _HEADS = frozenset(("CREATE", "ALTER", "DROP", "GRANT", "REVOKE", "DENY"))
-_ABOUT = re.compile(r"\b(?:polic(?:y|ies)|mask(?:ed|ing)?|unmask|tags?|row\s+(?:level|filter)|grant|revoke|deny)\b", re.I)
+_ABOUT = re.compile(
+    r"\b(?:polic(?:y|ies)|mask(?:ed|ing)?|unmask|tags?|row\s+(?:level|filter)|grant|revoke|deny)\b", re.I
+)
 _ASKS_FOR_GROUP = re.compile(r"\b(?:is_account_group_member|is_member)\s*\(", re.I)
 _RETURN = re.compile(r"\bRETURN\s+(?!TABLE\b|NULL\b|ROW\b)", re.I)
 _OBJECTS = ("TABLE", "VIEW")

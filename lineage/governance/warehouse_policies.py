@@ -188,10 +188,7 @@ def load_warehouse_policies(store: GraphStore, columns: Collection[str] = ()) ->
     asked = {dataset_of(key) for key in columns} | datasets
     stored = store.columns(sorted(asked)) if asked else []
     nodes: list[StoredDataset | StoredColumn] = [*store.datasets(asked), *stored]
-    readers = {
-        one.key: [tag.removeprefix(_READER) for tag in one.tags if tag.startswith(_READER)]
-        for one in nodes
-    }
+    readers = {one.key: [tag.removeprefix(_READER) for tag in one.tags if tag.startswith(_READER)] for one in nodes}
     return WarehousePolicies(state, stored, readers)
 
 

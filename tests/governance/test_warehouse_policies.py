@@ -31,7 +31,7 @@ class Case(NamedTuple):
     expected: frozenset[str]
 
 
-def _cases() -> Iterator[Case]:
+def cases() -> Iterator[Case]:
     for file in sorted(_FOLDER.glob("*.txt")):
         dialect = ""
         for part in re.split(r"^(?=#{1,2} )", file.read_text(encoding="utf-8"), flags=re.M):
@@ -59,7 +59,7 @@ def _found(path: Path) -> frozenset[str]:
     return frozenset(found)
 
 
-@pytest.mark.parametrize("case", list(_cases()), ids=lambda case: f"{case.dialect}: {case.name}")
+@pytest.mark.parametrize("case", list(cases()), ids=lambda case: f"{case.dialect}: {case.name}")
 def test_from_files(case: Case, tmp_path: Path) -> None:
     (tmp_path / "sql").mkdir()
     (tmp_path / "sql" / "all.sql").write_text(";\n".join(case.statements), encoding="utf-8")
@@ -70,7 +70,7 @@ def test_from_files(case: Case, tmp_path: Path) -> None:
         assert _found(store) == case.expected
 
 
-@pytest.mark.parametrize("case", list(_cases()), ids=lambda case: f"{case.dialect}: {case.name}")
+@pytest.mark.parametrize("case", list(cases()), ids=lambda case: f"{case.dialect}: {case.name}")
 def test_from_a_log(case: Case, tmp_path: Path) -> None:
     start = datetime(2026, 3, 1, tzinfo=UTC)
     with (tmp_path / "log.csv").open("w", newline="", encoding="utf-8") as file:

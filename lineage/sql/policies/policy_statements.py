@@ -87,7 +87,7 @@ def _is_ours(words: Sequence[str]) -> bool:
     """Return whether a statement without effect in these reports would have one, if it were read."""
     head = words[:6]
     if words[0] in ("GRANT", "REVOKE", "DENY"):
-        return "UNMASK" in head
+        return "UNMASK" in head or ("TABLES" in words and not {"SELECT", "ALL"}.isdisjoint(head))
     return ("POLICY" in words and words[0] != "DROP" and not {"NETWORK", "PASSWORD", "SESSION"}.intersection(head)) or (
         words[0] == "ALTER" and bool({"MASK", "MASKED"}.intersection(words))
     )

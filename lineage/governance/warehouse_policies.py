@@ -132,15 +132,6 @@ class WarehousePolicies:
         return {key: tuple(self._state.tags[self._named(key)].values()) for key in sorted(keys)}
 
     @property
-    def tag_names(self) -> tuple[str, ...]:
-        """The names of all tags that a column or table has."""
-        return tuple(sorted({name for tags in self._state.tags.values() for name in tags}))
-
-    def policy_of_tag(self, tag: str) -> str | None:
-        """Return a policy that masks the columns with a tag."""
-        return next(iter(sorted(self._state.tag_masks.get(tag, ()))), None)
-
-    @property
     def mask_of_classes(self) -> Mapping[str, str]:
         """By the value or name of a tag: the policy that most columns with it have."""
         counts: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
@@ -162,8 +153,9 @@ class WarehousePolicies:
 
 
 def class_of_tag(tag: WarehouseTag) -> str:
-    """Return what may be the name of a class: the value, else the last part of the name."""
-    return (tag.value or tag.name.rpartition(".")[2]).lower()
+    """Return what may be the name of a class: the value, but if it says yes or nothing, the last part of the name."""
+    value = (tag.value or "").lower()
+    return value if value not in ("", "true", "yes") else tag.name.rpartition(".")[2].lower()
 
 
 def load_warehouse_policies(store: GraphStore, columns: Collection[str] = ()) -> WarehousePolicies:
@@ -186,7 +178,9 @@ def load_warehouse_policies(store: GraphStore, columns: Collection[str] = ()) ->
                 state.apply(one, dataset, [path for path in one.columns if path not in over], job.last_seen)
     state.detach(state.dropped)
     asked = {dataset_of(key) for key in columns} | datasets
-    stored = store.columns(sorted(asked)) if asked else []
+    stored = store.columns(sorted(datasets)) if datasets else []
+    others = set(columns) - {one.key for one in stored}
+    stored += store.columns_by_key(others) if others else []
     nodes: list[StoredDataset | StoredColumn] = [*store.datasets(asked), *stored]
     readers = {one.key: [tag.removeprefix(_READER) for tag in one.tags if tag.startswith(_READER)] for one in nodes}
     return WarehousePolicies(state, stored, readers)

@@ -171,7 +171,7 @@ def load_warehouse_policies(store: GraphStore, columns: Collection[str] = ()) ->
     ends = _ends(store, jobs, datasets)
     stated = [(job, one) for job in jobs for one in policies_from(job.policies)]
     for job, one in sorted(stated, key=lambda pair: (pair[0].last_seen, pair[0].file_key or "", pair[1].order)):
-        state.source = job.source or job.kind
+        state.source, state.file = job.source or job.kind, job.file_key
         for dataset in job.reads or ("",):
             over = [path for path in ("", *one.columns) if any(end.ends(job, one) for end in ends[dataset, path])]
             if "" not in over:
@@ -238,10 +238,11 @@ class _State:
     tag_masks: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     grants: defaultdict[_Key, set[str]] = field(default_factory=lambda: defaultdict(set))
     unmask: defaultdict[_Key, set[str]] = field(default_factory=lambda: defaultdict(set))
-    attached: dict[str, datetime] = field(default_factory=dict)
-    """When each policy was last attached to anything."""
+    attached: dict[str, tuple[datetime, str | None]] = field(default_factory=dict)
+    """When each policy was last attached to anything, and by which file."""
     dropped: set[str] = field(default_factory=set)
     source: str = ""
+    file: str | None = None
 
     @property
     def columns(self) -> set[_Key]:
@@ -259,7 +260,7 @@ class _State:
         keys = [(dataset, path) for path in paths or ("",)]
         name = one.policy or ""
         if one.act in (PolicyAct.SET_MASK, PolicyAct.SET_ROWS, PolicyAct.TAG_MASK):
-            self.attached[one.other or name if one.act is PolicyAct.TAG_MASK else name] = at
+            self.attached[one.other or name if one.act is PolicyAct.TAG_MASK else name] = at, self.file
         if one.act is PolicyAct.SET_MASK:
             self.masks.update(dict.fromkeys(keys, name))
         elif one.act is PolicyAct.UNSET_MASK:
@@ -290,7 +291,8 @@ class _State:
             self.dropped.discard(name)
         elif one.act is PolicyAct.DROP:
             self.bodies.pop(name, None)
-            if self.attached.get(name, at) < at:  # a policy in use cannot be dropped
+            attached_at, file = self.attached.get(name, (at, self.file))
+            if attached_at < at or file == self.file:  # a policy in use cannot be dropped
                 self.detach([name])
             else:  # by another file of the same ingest, which may create it anew
                 self.dropped.add(name)

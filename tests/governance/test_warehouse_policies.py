@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import NamedTuple
@@ -72,17 +72,59 @@ def test_from_files(case: Case, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("case", list(cases()), ids=lambda case: f"{case.dialect}: {case.name}")
 def test_from_a_log(case: Case, tmp_path: Path) -> None:
-    start = datetime(2026, 3, 1, tzinfo=UTC)
-    with (tmp_path / "log.csv").open("w", newline="", encoding="utf-8") as file:
+    _ingest_log(tmp_path, case.dialect, case.statements, 3)
+    assert _found(tmp_path / "l.db") == frozenset(map(_of_log, case.expected))
+
+
+def test_files_say_what_is_to_be_there_in_any_order(tmp_path: Path) -> None:
+    """A policy holds though the file of its table comes later, changes, or drops and creates the table."""
+    sql, store = tmp_path / "sql", tmp_path / "l.db"
+    sql.mkdir()
+    (sql / "a.sql").write_text("alter table crm.people modify column email set masking policy sec.a", encoding="utf-8")
+    for end in ("", ", phone string", ", phone string, name string"):
+        text = f"drop table if exists crm.people; create or replace table crm.people (id int, email string{end})"
+        (sql / "b.sql").write_text(text, encoding="utf-8")
+        assert lineage("ingest", "sql", sql, "--dialect", "snowflake", "--project", "x", "--store", store).code == 0
+        assert _found(store) == {"EMAIL: masked by SEC.A, for whom is not known"}
+    said = (sql / "a.sql").read_text(encoding="utf-8")
+    for text, found in (
+        ("create table crm.other (id int)", frozenset()),
+        (f"create table crm.other (id int);{said}", {"EMAIL: masked by SEC.A, for whom is not known"}),
+        ("create table crm.other (id int)", frozenset()),
+        (said, {"EMAIL: masked by SEC.A, for whom is not known"}),
+    ):
+        (sql / "a.sql").write_text(text, encoding="utf-8")
+        assert lineage("ingest", "sql", sql, "--dialect", "snowflake", "--project", "x", "--store", store).code == 0
+        assert _found(store) == found
+    (sql / "a.sql").unlink()
+    assert lineage("ingest", "sql", sql, "--dialect", "snowflake", "--project", "x", "--store", store).code == 0
+    assert _found(store) == frozenset()
+
+
+def test_a_table_is_made_anew_in_a_later_log(tmp_path: Path) -> None:
+    first = (
+        "create table crm.people (id int, email string)",
+        "alter table crm.people modify email set masking policy p",
+    )
+    store = tmp_path / "l.db"
+    _ingest_log(tmp_path, "snowflake", first, 1)
+    assert _found(store) == {"EMAIL: masked by P, for whom is not known"}
+    _ingest_log(tmp_path, "snowflake", ("drop table crm.people", first[0]), 2)
+    assert _found(store) == frozenset()
+    _ingest_log(tmp_path, "snowflake", first[1:], 3)
+    assert _found(store) == {"EMAIL: masked by P, for whom is not known"}
+
+
+def _ingest_log(folder: Path, dialect: str, statements: Iterable[str], month: int) -> None:
+    start = datetime(2026, month, 1, tzinfo=UTC)
+    with (folder / "log.csv").open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(("query_text", "started_at", "user"))
-        for number, sql in enumerate(case.statements):
+        for number, sql in enumerate(statements):
             writer.writerow((sql, f"{start + timedelta(minutes=number):%Y-%m-%dT%H:%M:%SZ}", "ana"))
-    store = tmp_path / "l.db"
-    log = ("--source", "generic", "--dialect", case.dialect, "--namespace", f"{case.dialect}://x", "--store", store)
-    done = lineage("ingest", "log", tmp_path / "log.csv", *log)
+    log = ("--source", "generic", "--dialect", dialect, "--namespace", f"{dialect}://x", "--store", folder / "l.db")
+    done = lineage("ingest", "log", folder / "log.csv", *log)
     assert done.code == 0, done.err
-    assert _found(store) == frozenset(map(_of_log, case.expected))
 
 
 def _of_log(line: str) -> str:

@@ -191,13 +191,17 @@ class BatchBuilder:
 
     def _add_policies(self, statement: StatementLineage, text: str) -> None:
         """Add what a statement says of who may see what; a table that is dropped or replaced has no policies left."""
-        for change in statement.changes:
-            self._policies.change(change)
         written = _text_of(statement, text)
-        if statement.defines and statement.target is not None and loses_policies(written, self._naming.dialect.name):
-            self._policies.forget(statement.target, keeps_grants=keeps_grants(written))
+        replaces = statement.defines and loses_policies(written, self._naming.dialect.name)
+        if not (statement.changes or statement.policies or replaces):
+            return
+        of = self._attribute(statement, None)
+        for change in statement.changes:
+            self._policies.change(change, of.file_key)
+        if replaces and statement.target is not None:
+            self._policies.forget(statement.target, of.file_key, keeps_grants=keeps_grants(written))
         if statement.policies:
-            self._policies.add(statement, self._attribute(statement, None), text)
+            self._policies.add(statement, of, text)
 
     def _add(
         self, source: str, text: str, statement: StatementLineage, later: LaterNames, at: datetime | None = None

@@ -47,28 +47,33 @@ class BatchPolicies:
             if written not in stated.sql:
                 stated.sql.append(written)
 
-    def change(self, change: TableChange) -> None:
-        """Apply a change of a table to what was said before: it follows names, and ends with the table or column."""
+    def change(self, change: TableChange, file: str | None) -> None:
+        """Apply a change of a table that a file makes: what was said follows names, and ends with the table or column.
+
+        What another file says goes on: files say what is to be there, in any order.
+        """
         if change.kind is ChangeKind.DROP:
-            self.forget(change.table, keeps_grants=False)
+            self.forget(change.table, file, keeps_grants=False)
         elif change.kind.of_column:
             for (_, table), stated in self._stated.items():
-                if table == change.table:
+                if table == change.table and (change.other is not None or stated.of.file_key == file):
                     stated.policies = list(_with_column(stated.policies, str(change.column), change.other))
         elif change.other is not None and change.kind in (ChangeKind.RENAME, ChangeKind.SWAP):
             names = {change.table: str(change.other)}
             if change.kind is ChangeKind.SWAP:
                 names[str(change.other)] = change.table
-            self._stated = {
-                (origin, names.get(table, table) if table is not None else None): stated
-                for (origin, table), stated in self._stated.items()
-                if stated.policies
-            }
+            before, self._stated = self._stated, {}
+            for (origin, table), stated in before.items():
+                place = (origin, names.get(table, table) if table is not None else None)
+                known = self._stated.setdefault(place, stated)
+                if known is not stated:
+                    known.policies += stated.policies
+                    known.sql += stated.sql
 
-    def forget(self, table: str, *, keeps_grants: bool) -> None:
-        """Forget what was said of a table that is dropped or replaced."""
+    def forget(self, table: str, file: str | None, *, keeps_grants: bool) -> None:
+        """Forget what a file said of a table that it drops or replaces."""
         for (_, named), stated in self._stated.items():
-            if named == table:
+            if named == table and stated.of.file_key == file:
                 stated.policies = [one for one in stated.policies if keeps_grants and one.act in _GRANTS]
 
     @property

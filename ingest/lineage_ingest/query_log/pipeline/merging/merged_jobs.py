@@ -179,12 +179,9 @@ def _rename_job(job: MergedJob, keys: VersionKeys) -> MergedJob | None:
         for key in record.writes:
             first, last = keys.since(key, record.first_seen), keys.since(key, record.last_seen)
             record = replace(record, first_seen=first, last_seen=last)
-    read = [key for key in record.reads if not keys.is_unseen(key)]
-    if record.kind is JobKind.POLICY and record.reads:  # what is said of a dropped table is not true of the next one
-        read = [key for key in read if not keys.is_gone(key)]
-        if not read:
-            return None
-    reads = tuple(dict.fromkeys(keys.key(key, at) for key in read))
+    reads = tuple(dict.fromkeys(keys.key(key, at) for key in record.reads if not keys.is_unseen(key)))
+    if record.kind is JobKind.POLICY and record.reads and not reads:
+        return None
     new = replace(job, record=replace(record, key=own, reads=reads, writes=writes), edges={})
     for edge in job.edges.values():
         source, target, output = (keys.key(key, at) for key in (edge.source, edge.target, edge.output))

@@ -28,7 +28,7 @@ from lineage_ingest.batch.datasets import BatchDatasets
 from lineage_ingest.batch.diagnostics import BatchDiagnostics
 from lineage_ingest.batch.edges import BatchEdges
 from lineage_ingest.batch.job_sql import StatedJob
-from lineage_ingest.batch.policies import BatchPolicies
+from lineage_ingest.batch.policy_jobs import BatchPolicies
 from lineage_ingest.batch.renamed_tables import LaterNames, compose_names, table_after
 from lineage_ingest.batch.uses import Use, use_of
 

@@ -10,6 +10,7 @@ from lineage.frozen import frozen
 from lineage.governance.exposure import Exposure
 from lineage.governance.log_coverage import LogCoverage, log_coverage
 from lineage.governance.pii_report import Holder, PiiReport
+from lineage.governance.warehouse_policies import Protection
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredUsage
 
@@ -25,6 +26,7 @@ class Access:
     column: str
     sources: tuple[str, ...]
     exposure: Exposure
+    protection: Protection
     queries: int
     first_day: date
     last_day: date
@@ -76,7 +78,18 @@ def audit_access(
                 new = (coverage.last_day - min(read)).days < 30 < coverage.days
                 total = sum(asked.values())
                 found.append(
-                    Access(user, classes, shown.name, sources, shown.exposure, total, min(asked), max(asked), new)
+                    Access(
+                        user,
+                        classes,
+                        shown.name,
+                        sources,
+                        shown.exposure,
+                        shown.protection,
+                        total,
+                        min(asked),
+                        max(asked),
+                        new,
+                    )
                 )
     ordered = sorted(found, key=lambda one: (one.exposure.rank, -one.queries, one.user or "", one.column))
     return AccessAudit(coverage, tuple(_blind_spots(report, coverage, found, since, until)), tuple(ordered))
@@ -115,4 +128,6 @@ def _blind_spots(
     if any(one.user is None for one in found):
         yield "the users of some queries are not known"
     yield "a query that reads a view counts as a read of the view, not of the tables behind it"
+    if any(one.protection.is_masked for one in found):
+        yield "whether a user saw the value or its mask: logs name users, policies name roles"
     yield "copies outside these systems (exports, dashboards, backups) are not seen"

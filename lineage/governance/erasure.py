@@ -6,7 +6,6 @@ values reach without a key (sums, hashes, exports) cannot be erased by a key, an
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
@@ -14,9 +13,10 @@ from lineage.frozen import frozen
 from lineage.governance.exposure import Exposure, ValueEffects
 from lineage.governance.propagation import Reach, ValueGraph, load_value_graph, spread
 from lineage.governance.row_ties import Tie, copies_of, joined_columns, named_like, row_keys, source_of
+from lineage.governance.sql_names import quoted_name, quoted_table
 from lineage.governance.sql_proofs import Proof
 from lineage.governance.tagging import Classification
-from lineage.model.names import dataset_of, split_column_key, split_name
+from lineage.model.names import dataset_of, split_column_key
 from lineage.model.statement import DatasetKind
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredColumn, StoredDataset
@@ -29,12 +29,6 @@ _ALWAYS = (
     "systems that are not in this graph",
 )
 _NO_ROWS = {DatasetKind.FILE: "a file", DatasetKind.TOPIC: "a topic", DatasetKind.EXPOSURE: "a dashboard"}
-
-
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_BACKTICKS = frozenset(
-    ("athena", "bigquery", "clickhouse", "databricks", "doris", "hive", "mysql", "spark", "starrocks")
-)
 
 
 @frozen
@@ -304,25 +298,13 @@ class _Planner:
     def _table(self, table: str) -> str:
         """Return the name of a table as SQL takes it: a part that is no plain name is quoted."""
         stored = self._datasets[table]
-        return ".".join(_quoted(part, stored.dialect) for part, _ in split_name(stored.display_name))
+        return quoted_table(stored.display_name, stored.dialect)
 
     def _path(self, column: str) -> str:
         table = dataset_of(column)
         known = next((one for one in self._columns[table] if one.key == column), None)
         name = known.spelled_name if known else split_column_key(column)[1]
-        return _quoted(name, self._datasets[table].dialect)
+        return quoted_name(name, self._datasets[table].dialect)
 
     def _name(self, column: str) -> str:
         return f"{self._table(dataset_of(column))}.{self._path(column)}"
-
-
-def _quoted(name: str, dialect: str | None) -> str:
-    """Return a name as SQL takes it: in quotes if it is not plain, so that nothing of it is read as SQL.
-
-    >>> _quoted("id", None), _quoted('a";drop', "postgres"), _quoted("a`b", "mysql")
-    ('id', '"a"";drop"', '`a``b`')
-    """
-    if _PLAIN.fullmatch(name):
-        return name
-    quote = "`" if dialect in _BACKTICKS else '"'
-    return quote + name.replace(quote, quote * 2) + quote

@@ -9,11 +9,14 @@ from functools import cached_property
 from typing import Any
 
 from lineage.frozen import frozen
+from lineage.governance.breakers import Breakers
 from lineage.governance.exposure import CONFIDENCE, EXPOSURES, Exposure, ValueEffects
 from lineage.governance.policy import Policy, PolicyEntry, Verdict
 from lineage.governance.propagation import Influence, Reach, Spread, ValueGraph, load_value_graph, spread
 from lineage.governance.sql_proofs import Proof, proof_of
 from lineage.governance.tagging import Classification
+from lineage.governance.warehouse_policies import Protection, load_warehouse_policies
+from lineage.model.batch import JobKind
 from lineage.model.names import dataset_of, is_column_key, split_dataset_key
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredDataset, StoredTag
@@ -70,6 +73,7 @@ class Holder:
     path: tuple[ProvenStep, ...]
     usage: UsageTotal
     rulings: tuple[Ruling, ...] = ()
+    protection: Protection = Protection()
 
     @property
     def hops(self) -> int:
@@ -95,7 +99,7 @@ class Holder:
             "path": [step.to_dict() for step in self.path], "reads": self.usage.reads,
             "distinct_users": self.usage.users.distinct, "users": [list(one) for one in self.usage.users.named],
             "last_read": read.isoformat() if read else None, "verdict": str(self.verdict),
-            "policy": [one.to_dict() for one in self.rulings],
+            "policy": [one.to_dict() for one in self.rulings], "warehouse": self.protection.to_dict(),
         }  # fmt: skip
 
 
@@ -174,6 +178,7 @@ class PiiReport:
     sources: tuple[SourceColumn, ...]
     blind_spots: tuple[BlindSpot, ...]
     has_policy: bool = False
+    breakers: tuple[str, ...] = ()
 
     @property
     def rows(self) -> Iterator[tuple[SourceColumn, Holder]]:
@@ -224,6 +229,7 @@ class PiiReport:
                 "tables": len(self.tables),
                 "verdicts": {str(verdict): number for verdict, number in self.verdicts.items()},
             },
+            "breakers": list(self.breakers),
             "blind_spots": [{"what": one.what, "why": one.why} for one in self.blind_spots],
             "sources": [source.to_dict() for source in self.sources],
         }
@@ -238,6 +244,7 @@ def make_report(
     classes: Collection[str] = (),
     columns: Collection[str] | None = None,
     policy: Policy | None = None,
+    breakers: Breakers | None = None,
 ) -> PiiReport:
     """Return the report of the columns of some classes (all, without any), or of `columns` (keys).
 
@@ -249,6 +256,8 @@ def make_report(
     """
     starts = sorted(columns) if columns is not None else classification.columns_of(classes)
     graph = load_value_graph(store, starts, functions)
+    if breakers is not None:
+        graph = breakers.apply(graph)
     spreads = {}
     for start in starts:
         own = {one.name for one in classification.tags.get(start, ())}
@@ -263,7 +272,7 @@ def make_report(
     named = {tag.name for source in sources for tag in source.tags}
     spots = tuple(_blind_spots(facts, classification, sources))
     ordered = tuple(sorted(sources, key=lambda one: (one.name, one.key)))
-    return PiiReport(at, tuple(sorted(named)), ordered, spots, policy is not None)
+    return PiiReport(at, tuple(sorted(named)), ordered, spots, policy is not None, breakers.texts if breakers else ())
 
 
 def _sources(spreads: Mapping[str, Spread], classification: Classification) -> set[str]:
@@ -303,12 +312,17 @@ class _Facts:
         days: dict[str, list[Any]] = {}
         for one in store.usages(sorted(holders)):
             days.setdefault(one.of, []).append(one)
+        self.policies = load_warehouse_policies(store, holders)
         self.usage: Callable[[str], UsageTotal] = lambda key: total_usage(days.get(key, ()))
         self.possibly = {one.start: _possibly(store, one) for one in found}
         self.names |= store.dataset_names({key for keys in self.possibly.values() for key in keys})
         self.totals = store.usage_totals()
         jobs = {key for keys in store.job_keys_of(list(self.datasets)).values() for key in keys}
-        self.read_jobs = {one.key: one for one in store.jobs(jobs) if any(key in self.datasets for key in one.reads)}
+        self.read_jobs = {
+            one.key: one
+            for one in store.jobs(jobs)
+            if one.kind is not JobKind.POLICY and any(key in self.datasets for key in one.reads)
+        }
 
 
 def _possibly(store: GraphStore, found: Spread) -> list[str]:
@@ -363,8 +377,9 @@ def _holder(
     kind = str(stored.kind) if stored else "table"
     sure = confidence * CONFIDENCE[reach.exposure]
     return Holder(
-        key, facts.names[key], table, namespace, kind, reach.exposure, sure, path, facts.usage(key), tuple(rulings)
-    )
+        key, facts.names[key], table, namespace, kind, reach.exposure, sure, path, facts.usage(key), tuple(rulings),
+        facts.policies.protection(key),
+    )  # fmt: skip
 
 
 def _influenced(facts: _Facts, one: Influence) -> Influenced:

@@ -18,7 +18,7 @@ __all__ = ["REPORT_COLUMNS", "html_page", "markdown", "report_rows", "summary_se
 
 REPORT_COLUMNS = (
     "source", "classes", "column", "table", "exposure", "confidence", "hops", "verdict", "reads", "users", "last read",
-    "proof",
+    "warehouse", "proof",
 )  # fmt: skip
 _WORDS = {
     Exposure.UNMASKED: "as they are",
@@ -47,6 +47,13 @@ def summary_sentences(report: PiiReport) -> list[str]:
         if reached
         else "The values reach no other column that is known."
     )
+    protected = {one.key: one.protection for _, one in report.rows if one.protection.is_masked}
+    if protected:
+        unknown = sum(any(mask.roles is None for mask in one.masks) for one in protected.values())
+        for_whom = f"; of {unknown:,}, for whom is not known" if unknown else ""
+        found.append(f"The warehouse masks {_counted(len(protected), 'column')} by policies{for_whom}.")
+    if report.breakers:
+        found.append(f"What people say is anonymous counts as masked: {'; '.join(report.breakers)}.")
     if report.has_policy:
         verdicts = ", ".join(f"{verdict} {number:,}" for verdict, number in report.verdicts.items())
         found.append(f"Columns by what the policy says: {verdicts}.")
@@ -102,7 +109,8 @@ def _row(source: SourceColumn, holder: Holder) -> tuple[object, ...]:
     proof = "; ".join(f"{step.proof.place}: {' → '.join(step.proof.sql)}" for step in holder.path)
     return (
         source.name, classes, holder.name, holder.table, str(holder.exposure), f"{holder.confidence:.2f}", holder.hops,
-        str(holder.verdict), holder.usage.reads, holder.users, f"{last:%Y-%m-%d}" if last else None, proof,
+        str(holder.verdict), holder.usage.reads, holder.users, f"{last:%Y-%m-%d}" if last else None,
+        list(holder.protection.sentences), proof,
     )  # fmt: skip
 
 
@@ -114,14 +122,16 @@ def _tag_sentences(source: SourceColumn) -> Iterator[str]:
         yield f"**{_plain(tag.name)}** ({tag.confidence:.2f}), {_plain(tag.source)}{by}{at}{why}"
     own = source.own
     yield f"read {_counted(own.usage.reads, 'time')}{_users(own)}{_ruling(own)}"
+    yield from (f"in the warehouse: {_plain(one)}" for one in own.protection.sentences)
 
 
 def _table_line(one: Holder) -> str:
     last = f"{one.usage.last_read:%Y-%m-%d}" if one.usage.last_read else ""
     verdict = str(one.verdict) if one.rulings else ""
+    shows = "; ".join((str(one.exposure), *map(_plain, one.protection.sentences)))
     cells = (
         _code(one.name),
-        one.exposure,
+        shows,
         f"{one.confidence:.2f}",
         one.hops,
         _plain(", ".join(one.users)),

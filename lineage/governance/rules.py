@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
@@ -18,6 +19,7 @@ __all__ = ["ClassRule", "ClassRules", "column_words", "default_rules", "matching
 
 _CLASS = re.compile(r"[a-z][a-z0-9_.-]{0,99}")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
+_COMMENT = re.compile(r"\bpii\s*[:=]\s*([a-z_][\w.-]*(?:\s*,\s*[a-z_][\w.-]*)*)", re.IGNORECASE)
 _NO_WORD = re.compile(r"[^a-z0-9]+")
 
 
@@ -26,7 +28,8 @@ class ClassRule(BaseModel):
 
     `names` are regular expressions for whole words of the name (`homeEmail` and `HOME_EMAIL` are `home_email`), `never`
     those of names that are something else. If `types` are given and the type of the column is known, one of them has to
-    match its beginning.
+    match its beginning. `on_conflict` says what counts where a column has another class, too: both; the one that is
+    more sure (`strongest`); or the one that an earlier source states (`keep`).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -36,6 +39,7 @@ class ClassRule(BaseModel):
     never: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
     confidence: float = Field(default=0.8, gt=0, le=1)
+    on_conflict: Literal["both", "strongest", "keep"] = "both"
 
     @field_validator("names", "never", "types")
     @classmethod
@@ -116,7 +120,19 @@ def matching_tags(columns: Iterable[StoredColumn], rules: ClassRules, at: dateti
             if pattern := rule.match(words, column.data_type):
                 why = f"name matches {pattern}"
                 yield StoredTag(column.key, name, "rules", at, by, why, rule.confidence)
+        yield from _commented_tags(column, rules, at)
         yield from _stated_tags(column, rules, at)
+
+
+def _commented_tags(column: StoredColumn, rules: ClassRules, at: datetime) -> Iterator[StoredTag]:
+    """Yield the classes that a comment of the column names: `pii: email, phone`."""
+    comments = [column.description, *(one.description for one in column.stated_facts)]
+    named = [
+        name for one in comments for found in _COMMENT.findall(one or "") for name in re.findall(r"[\w.-]+", found)
+    ]
+    for name in dict.fromkeys(one.lower() for one in named):
+        if name in rules.classes or name == "pii":
+            yield StoredTag(column.key, name, "comment", at, "", "its comment says so")
 
 
 def _stated_tags(column: StoredColumn, rules: ClassRules, at: datetime) -> Iterator[StoredTag]:

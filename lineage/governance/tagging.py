@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 
 from lineage.frozen import frozen
 from lineage.governance.rules import ClassRules
+from lineage.governance.warehouse_policies import WarehouseTag, class_of_tag, load_warehouse_policies
 from lineage.model.names import column_key, is_column_key, split_column_key, split_dataset_key
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredColumn, StoredTag
@@ -65,9 +66,14 @@ def classify(store: GraphStore, rules: ClassRules) -> Classification:
             by_column[key].append(tag)
     for key, column in described.items():
         by_column[key] += _described(column, names)
+    for key, tags in load_warehouse_policies(store).tagged.items():
+        by_column[key] += _of_warehouse(key, tags, names)
     denials = {key: tuple(one for one in tags if one.denied) for key, tags in by_column.items()}
     denials = {key: tags for key, tags in denials.items() if tags}
-    counting = {key: _counting(tags, {one.name for one in denials.get(key, ())}) for key, tags in by_column.items()}
+    counting = {
+        key: _resolved(_counting(tags, {one.name for one in denials.get(key, ())}), rules)
+        for key, tags in by_column.items()
+    }
     return Classification({key: tags for key, tags in counting.items() if tags}, denials, tuple(pending))
 
 
@@ -140,6 +146,32 @@ def _counting(tags: Iterable[StoredTag], denied: Collection[str]) -> tuple[Store
     return tuple(best[name] for name in sorted(best))
 
 
+def _of_warehouse(column: str, tags: Iterable[WarehouseTag], names: Collection[str]) -> Iterable[StoredTag]:
+    """Yield the classes that tags of the warehouse name, by their value or their own name."""
+    for one in tags:
+        if (name := class_of_tag(one)) in names:
+            why = f"tag {one.name}" + (f" = {one.value}" if one.value else "")
+            yield StoredTag(column, name, "warehouse", one.at, one.source, why)
+
+
+def _resolved(tags: tuple[StoredTag, ...], rules: ClassRules) -> tuple[StoredTag, ...]:
+    """Return the tags of a column without the classes that give way to another one there (`on_conflict`)."""
+    kept = []
+    for tag in tags:
+        rule = rules.classes.get(tag.name)
+        how = rule.on_conflict if rule is not None else "both"
+        others = [one for one in tags if one.name != tag.name]
+        gives_way = (how == "strongest" and any(one.confidence > tag.confidence for one in others)) or (
+            how == "keep" and any(_place(one) < _place(tag) for one in others)
+        )
+        if not gives_way:
+            kept.append(tag)
+    return tuple(kept)
+
+
 def _precedence(tag: StoredTag) -> tuple[object, ...]:
-    place = _SOURCES.index(tag.source) if tag.source in _SOURCES else len(_SOURCES) + (tag.source == "rules")
-    return place, -tag.confidence, tag
+    return _place(tag), -tag.confidence, tag
+
+
+def _place(tag: StoredTag) -> int:
+    return _SOURCES.index(tag.source) if tag.source in _SOURCES else len(_SOURCES) + (tag.source == "rules")

@@ -36,6 +36,7 @@ __all__ = [
     "event_job_key_under",
     "file_job_key",
     "file_of_job",
+    "policy_job_key",
     "query_job_key",
     "target_of_file_job",
 ]
@@ -55,6 +56,8 @@ class JobKind(StrEnum):
     """A node of a dbt project: a model, snapshot, exposure, metric, semantic model or saved query."""
     DASHBOARD = "dashboard"
     """A card, chart, data source, worksheet or dashboard of a dashboard tool."""
+    POLICY = "policy"
+    """What a file, a query template or a database says of who may see a table: policies, tags, grants."""
 
     @property
     def defines_output(self) -> bool:
@@ -114,6 +117,15 @@ def dashboard_job_key(file: str) -> str:
     'dashboard:metabase/bi.example.com:card/12-Revenue@metabase'
     """
     return f"dashboard:{file.removeprefix('bi/')}"
+
+
+def policy_job_key(origin: str, dataset: str | None) -> str:
+    """Return the key of what one file or query template says of who may see a dataset, or of policies themselves.
+
+    >>> policy_job_key("shop:policies.sql@snowflake", "snowflake/SHOP.CUSTOMERS")
+    'policy:shop:policies.sql@snowflake>snowflake/SHOP.CUSTOMERS'
+    """
+    return f"policy:{origin}>{dataset}" if dataset else f"policy:{origin}"
 
 
 def assertion_job_key(source: str, target: str) -> str:
@@ -257,7 +269,8 @@ class JobRecord:
     is contiguous, and `positions` are the positions of its statements in the file. Literals in `sql` are masked.
     `users` are pairs of a user and that user's number of queries; `duration_us` is the sum over all observations, in
     microseconds. `ties` breaks ties between two statements of the job with the same `first_seen` or `last_seen`: the
-    greater value wins whatever the order of arrival; if they are equal, the last one wins.
+    greater value wins whatever the order of arrival; if they are equal, the last one wins. `policies` is what a job of
+    the kind POLICY says of who may see its `reads` (`lineage.model.policies`).
     """
 
     key: str
@@ -278,6 +291,7 @@ class JobRecord:
     file_key: str | None = None
     ties: tuple[str, str] = ("", "")
     positions: tuple[SourcePosition, ...] = ()
+    policies: str | None = None
 
 
 @frozen

@@ -16,6 +16,7 @@ from lineage.model.data_frames import WithRows
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Span
 from lineage.model.influence.evidence import Chain
 from lineage.model.influence.transformations import EdgeKind, Subtype
+from lineage.model.policies import PolicyStatement
 from lineage.model.spelling import Spelled
 
 __all__ = [
@@ -314,7 +315,8 @@ class StatementLineage(WithRows):
     it writes besides `target`. `read_by_name` are the sources that are looked up by name when they are read, as a view
     does, not when the statement runs. `spellings` maps tables to their names as written, if that differs and the
     dialect's product displays names as written; column names in `output_columns`, `schema`, `altered` and `inferred`
-    have their own spellings (`Spelled`). `spells`: the statement determines the target's spelling.
+    have their own spellings (`Spelled`). `spells`: the statement determines the target's spelling. `policies` are what
+    it says of who may see what.
     """
 
     operation: str
@@ -342,6 +344,7 @@ class StatementLineage(WithRows):
     read_by_name: tuple[str, ...] = ()
     spellings: tuple[tuple[str, str], ...] = ()
     spells: bool = False
+    policies: tuple[PolicyStatement, ...] = ()
 
     def __repr__(self) -> str:
         what = f"{self.operation} {self.target}" if self.target else self.operation

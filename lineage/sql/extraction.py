@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -26,6 +26,7 @@ from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.parse.trees import take_apart
 from lineage.sql.plugins import installed_rules
+from lineage.sql.policies.policy_statements import policy_statements
 from lineage.sql.procedural import ProgramStep
 from lineage.sql.resolve.calls.functions import FunctionEffects
 from lineage.sql.resolve.calls.procedure_calls import defined_procedures, with_unknown_procedure
@@ -204,6 +205,34 @@ def resolve_statement(
     Raises:
         NeedsDefinitionError: another statement of the script must be resolved first.
     """
+    lineage, outcome = _resolve(parsed, options, tables, query_target, variables, rounds=rounds)
+    try:
+        policies, problem = policy_statements(
+            parsed, options.naming, tables.existing_name, options.functions, options.budget
+        )
+    except NeedsDefinitionError:
+        raise
+    except Exception as error:  # noqa: BLE001  a bug here loses what a statement says of policies, not its lineage
+        message = f"internal error in reading policies: {type(error).__name__} at {_place(error)}"
+        policies, problem = (), Diagnostic(DiagnosticCode.INTERNAL_ERROR, Severity.WARNING, message, parsed.span)
+    if lineage.defines and lineage.target is not None:  # the statement names its target by the name before it
+        policies = tuple(replace(one, table=lineage.target) if one.table is not None else one for one in policies)
+    if policies or problem is not None:
+        problems = [*lineage.diagnostics, *([problem] if problem is not None else [])]
+        lineage = replace(lineage, policies=policies, diagnostics=problems)
+    return lineage, outcome
+
+
+def _resolve(
+    parsed: ParsedStatement,
+    options: ExtractionOptions,
+    tables: TableSource,
+    query_target: str | None,
+    variables: Mapping[str, Relation | None] | None,
+    *,
+    rounds: int,
+) -> tuple[StatementLineage, Outcome | None]:
+    """Return a statement's lineage, and the outcome of its rule, without what it says of policies."""
     tree = parsed.tree
     if tree is None or type(tree) not in STATEMENT_RULES:
         if parsed.read_from is ReadFrom.TREE:
@@ -237,7 +266,7 @@ def resolve_statement(
         outcome = _outcome_of(resolver, tree, parsed.step, query_target)
         later = assigned_within(resolver, outcome, variables or {})
         if later is not None and rounds:
-            return resolve_statement(parsed, options, tables, query_target, later, rounds=rounds - 1)
+            return _resolve(parsed, options, tables, query_target, later, rounds=rounds - 1)
         if parsed.problem is not None:
             _complete(parsed, resolver, outcome)
         options.budget.check_edges(edge_count(outcome, options.budget.edges))

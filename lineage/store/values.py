@@ -285,7 +285,8 @@ class StoredJob:
 
     `retired_at` is the time since when its source no longer contains it.
 
-    `observed_at` are the latest times at which a job that defines its output was observed.
+    `observed_at` are the latest times at which a job that defines its output was observed. `policies` is what the job
+    says of who may see the tables that it reads (text, see `lineage.model.policies`).
 
     `observations` (number of runs), `duration_us` (their total duration in microseconds) and `users` are sums over
     all ingests; `users` is None unless requested. `reads` and `writes` are those of the latest version of a job that
@@ -311,6 +312,7 @@ class StoredJob:
     file_key: str | None = None
     positions: tuple[SourcePosition, ...] = ()
     observed_at: tuple[datetime, ...] = ()
+    policies: str | None = None
 
     @property
     def origin(self) -> str | None:

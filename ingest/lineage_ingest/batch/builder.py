@@ -12,6 +12,7 @@ from lineage.catalog import Catalog
 from lineage.model.batch import DatasetRecord, DiagnosticRecord, EdgeRecord, LineageBatch, RunRecord
 from lineage.model.diagnostics import Diagnostic
 from lineage.model.names import ColumnPath, Naming
+from lineage.model.policies import keeps_grants, loses_policies
 from lineage.model.statement import (
     ChangeKind,
     ColumnRef,
@@ -27,6 +28,7 @@ from lineage_ingest.batch.datasets import BatchDatasets
 from lineage_ingest.batch.diagnostics import BatchDiagnostics
 from lineage_ingest.batch.edges import BatchEdges
 from lineage_ingest.batch.job_sql import StatedJob
+from lineage_ingest.batch.policy_jobs import BatchPolicies
 from lineage_ingest.batch.renamed_tables import LaterNames, compose_names, table_after
 from lineage_ingest.batch.uses import Use, use_of
 
@@ -70,6 +72,7 @@ class BatchBuilder:
         self._diagnostics = BatchDiagnostics(source, self._files)
         self._jobs: dict[str, StatedJob] = {}
         self._changes: list[tuple[TableChange, datetime]] = []
+        self._policies = BatchPolicies(naming.dialect)
         self._sources: list[str] = []
         self._removed: list[str] = []
         self._with_uses = with_uses
@@ -134,6 +137,9 @@ class BatchBuilder:
         self._add_waiting()
         for table in self._catalog:
             self._datasets.add_schema(table)
+        for name in self._policies.tables:
+            self._datasets.add(name)
+        policies = tuple(self._policies.records(self._datasets.key_of))
         datasets = self._datasets.records()
         for job in self._jobs.values():
             job.append_earlier()
@@ -143,7 +149,7 @@ class BatchBuilder:
         return LineageBatch(
             run=RunRecord(f"{kind}:{digest}", kind, source, self._at, self._counts(datasets, edges), seconds),
             datasets=datasets,
-            jobs=jobs,
+            jobs=(*jobs, *policies),
             edges=edges,
             changes=tuple(changes_in_order(self._changes, self._datasets.key_of)),
             diagnostics=tuple(self._diagnostics.records),
@@ -179,8 +185,23 @@ class BatchBuilder:
                 for change in statement.changes:
                     if change.kind is ChangeKind.DROP:
                         self._datasets.end(later.table(change.table))
+                self._add_policies(statement, texts[name])
         self._waiting.clear()
         self._texts.clear()
+
+    def _add_policies(self, statement: StatementLineage, text: str) -> None:
+        """Add what a statement says of who may see what; a table that is dropped or replaced has no policies left."""
+        written = _text_of(statement, text)
+        replaces = statement.defines and loses_policies(written, self._naming.dialect.name)
+        if not (statement.changes or statement.policies or replaces):
+            return
+        of = self._attribute(statement, None)
+        for change in statement.changes:
+            self._policies.change(change, of.file_key)
+        if replaces and statement.target is not None:
+            self._policies.forget(statement.target, of.file_key, keeps_grants=keeps_grants(written))
+        if statement.policies:
+            self._policies.add(statement, of, text)
 
     def _add(
         self, source: str, text: str, statement: StatementLineage, later: LaterNames, at: datetime | None = None

@@ -12,13 +12,16 @@ from lineage.model.batch import (
     DatasetRecord,
     DiagnosticRecord,
     JobKind,
+    JobRecord,
     LineageBatch,
     definition_job_key,
     file_job_key,
+    policy_job_key,
 )
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.files import Environment, FileKey
 from lineage.model.names import Naming, dataset_key
+from lineage.model.policies import PolicyAct, PolicyStatement, policies_text
 from lineage.model.statement import ChangeKind, ColumnSchema, Completeness, StatementLineage
 from lineage_ingest.batch.attribution import Attribution, FileOrigin
 from lineage_ingest.batch.builder import BatchBuilder
@@ -146,7 +149,7 @@ class DatabaseBatch:
         batch = replace(
             batch,
             datasets=(*map(self._dataset, batch.datasets), *_remote_tables(link.remote for link in links)),
-            jobs=(*batch.jobs, *(job for job, _ in linked)),
+            jobs=(*batch.jobs, *(job for job, _ in linked), *self._policies()),
             edges=(*batch.edges, *(edge for _, edges in linked for edge in edges)),
             changes=(*batch.changes, *self._drops(gone.values())),
             diagnostics=(*batch.diagnostics, *self._own_diagnostics()),
@@ -205,6 +208,20 @@ class DatabaseBatch:
         if text.is_view and target is not None:
             return Attribution(definition_job_key(target), JobKind.DEFINITION, text.source, at, at, file_key)
         return Attribution(file_job_key(file_key, target), JobKind.SQL_FILE, text.source, at, at, file_key)
+
+    def _policies(self) -> Iterator[JobRecord]:
+        """Yield what limits the rows of each table with row security."""
+        for relation in self._database.relations:
+            if not relation.policies:
+                continue
+            dataset, file_key = self._names.key_of(relation), self._names.file_key(self._database.full_name(relation))
+            said = [PolicyStatement(PolicyAct.ROWS_ON), PolicyStatement(PolicyAct.UNSET_ROWS)]
+            said += [PolicyStatement(PolicyAct.SET_ROWS, policy=name) for name in relation.policies]
+            yield JobRecord(
+                policy_job_key(file_key, dataset), JobKind.POLICY, self._database.at, self._database.at, (dataset,),
+                dialect=self._names.naming.dialect.name, source=relation.local_name, operation="POLICY",
+                file_key=file_key, policies=policies_text(said),
+            )  # fmt: skip
 
     # Datasets
 

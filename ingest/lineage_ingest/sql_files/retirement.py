@@ -18,6 +18,8 @@ from lineage_ingest.sql_files.files.sources import Covered, Sources
 
 __all__ = ["GoneFiles", "GoneFilesError", "find_gone_files", "notices"]
 
+_OF_FILES = (JobKind.SQL_FILE, JobKind.POLICY)
+
 
 class GoneFilesError(ValueError):
     """Most files that the store has of a folder no longer exist. This may be a mistake and was not confirmed."""
@@ -111,7 +113,7 @@ def _in_other_dialects(store: GraphStore, sources: Sources, at: datetime) -> Ite
     """Yield the keys under which these files are stored in another dialect: a file's text is of one dialect only."""
     own, now = {(file.key.project, file.key.path) for file in sources.files}, sources.environment
     begins = [beginning(project.name, path) for project, path in sources.readings()]
-    heads = store.select_jobs(JobSelection(files=tuple(begins), kinds=(JobKind.SQL_FILE,)))
+    heads = store.select_jobs(JobSelection(files=tuple(begins), kinds=_OF_FILES))
     stated = {str(head.file_key) for head in heads if head.first_seen <= at}
     for key in sorted(stated.union(store.diagnosed_files(begins))):
         file = FileKey.parse(key)
@@ -147,7 +149,7 @@ def _heads(store: GraphStore, project: Project, folders: Collection[Covered], at
     begins = [beginning(project.name)]
     if not project.name:
         begins = [beginning("", f"{PurePath(one.path).parent.as_posix().rstrip('/')}/") for one in folders]
-    wanted = JobSelection(files=tuple(dict.fromkeys(begins)), kinds=(JobKind.SQL_FILE,), retired=True)
+    wanted = JobSelection(files=tuple(dict.fromkeys(begins)), kinds=_OF_FILES, retired=True)
     # Include jobs retired at exactly this time, so that repeating an ingest gives the same run.
     return [
         head

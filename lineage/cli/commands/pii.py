@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Iterable
 from contextlib import redirect_stdout
+from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -15,6 +16,7 @@ import typer
 from lineage.cli.commands.tag import RulesOption, rules_of
 from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.governance.access import audit_access, pseudonyms
+from lineage.governance.breakers import Breakers, read_breakers
 from lineage.governance.erasure import plan_erasure
 from lineage.governance.erasure_text import check_script, erasure_script, plan_values
 from lineage.governance.exposure import EXPOSURES
@@ -23,13 +25,14 @@ from lineage.governance.pii_report import PiiReport, SourceColumn, make_report
 from lineage.governance.policy import Policy, read_policy
 from lineage.governance.report_diff import ExposureChange, changed_exposures, read_saved_report
 from lineage.governance.report_text import REPORT_COLUMNS, html_page, markdown, report_rows, summary_sentences
+from lineage.governance.tag_coverage import tag_coverage
 from lineage.governance.tagging import classify, named_column
 from lineage.governance.yaml_files import GovernanceFileError
 from lineage.model.names import dataset_of
 from lineage.screen.json_text import json_text
 from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.sql.resolve.calls.functions import FunctionsFileError, ValueFunctions, value_functions
-from lineage.store import open_store
+from lineage.store import GraphStore, open_store
 from lineage.traversal import resolve_table
 
 __all__ = ["app"]
@@ -63,11 +66,18 @@ _FunctionsOption = Annotated[
     list[Path] | None,
     typer.Option("--functions", help="TOML file with your own functions ([partial]). Repeatable.", metavar="FILE"),
 ]
+_BreakersOption = Annotated[
+    Path | None,
+    typer.Option("--breakers", help="YAML file of what makes values anonymous.", metavar="FILE"),
+]
 _LOOK = Look(
     names=("column", "source"), words=("proof",), cuts=("exposure",),
     styles={"proof": "dim"},
 )  # fmt: skip
-_TABLE = ("column", "exposure", "source", "confidence", "hops", "verdict", "reads", "users", "last read", "proof")
+_TABLE = (
+    "column", "exposure", "source", "confidence", "hops", "verdict", "reads", "users", "last read", "warehouse",
+    "proof",
+)  # fmt: skip
 
 
 @app.command()
@@ -84,6 +94,7 @@ def report(
     ] = None,
     rules: RulesOption = None,
     functions: _FunctionsOption = None,
+    breakers: _BreakersOption = None,
     store: StoreOption = None,
 ) -> None:
     """Where do the values of tagged columns go?
@@ -99,7 +110,10 @@ def report(
         found = classify(opened, rules_of(rules))
         wanted = {one.lower() for one in class_ or ()}
         known = _functions(functions)
-        made = make_report(opened, found, known, datetime.now(UTC), classes=wanted, policy=rulings)
+        made = make_report(
+            opened, found, known, datetime.now(UTC), classes=wanted, policy=rulings,
+            breakers=_breakers(breakers, opened),
+        )  # fmt: skip
     if not made.sources:
         what = f"of class {', '.join(sorted(wanted))}" if wanted else "with personal data"
         note(f"no column {what} is tagged: `lineage tag scan` tags by names, `lineage tag add` by hand", "yellow")
@@ -126,6 +140,7 @@ def where(
     column: Annotated[str, typer.Argument(help="A column, tagged or not.")],
     rules: RulesOption = None,
     functions: _FunctionsOption = None,
+    breakers: _BreakersOption = None,
     store: StoreOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
@@ -138,7 +153,9 @@ def where(
     with open_store(store, read_only=True) as opened:
         found = classify(opened, rules_of(rules))
         key = named_column(opened, column)
-        made = make_report(opened, found, _functions(functions), datetime.now(UTC), columns=[key])
+        known = _functions(functions)
+        anonymous = _breakers(breakers, opened)
+        made = make_report(opened, found, known, datetime.now(UTC), columns=[key], breakers=anonymous)
     [source] = made.sources
     if output is OutputFormat.JSON:
         print_object({**source.to_dict(), "blind_spots": made.to_dict()["blind_spots"]})
@@ -150,6 +167,8 @@ def where(
     counts = ", ".join(f"{source.by_exposure[one]:,} {one}" for one in EXPOSURES if source.by_exposure[one])
     say(f"{source.name} ({classes}) is in {counted(len(source.holders), 'other column')}: {counts or 'none'}",
         subject=source.name)  # fmt: skip
+    for sentence in source.own.protection.sentences:
+        note(f"in the warehouse: {sentence}")
     _print_holders(made, with_source=False)
     for one in source.influenced:
         note(f"it decides about {one.name} ({', '.join(one.how)}){', masked' if one.masked else ''}")
@@ -162,6 +181,58 @@ def _print_ends(sources: Iterable[SourceColumn]) -> None:
         note(f"not followed into {name}, which is marked as no personal data (lineage tag list {name})", "yellow")
     for name in sorted({name for source in sources for name in source.possibly}):
         note(f"values may be in {name}, which is written by SQL whose columns are not known", "yellow")
+
+
+@app.command()
+def drift(
+    class_: ClassOption = None,
+    tag: Annotated[
+        str | None, typer.Option("--tag", help="Name of the tag to set; default: the most frequent.", metavar="TAG")
+    ] = None,
+    sql: Annotated[bool, typer.Option("--sql", help="Only the statements that would set tags and masks.")] = False,
+    rules: RulesOption = None,
+    functions: _FunctionsOption = None,
+    breakers: _BreakersOption = None,
+    store: StoreOption = None,
+    output: FormatOption = OutputFormat.TABLE,
+) -> None:
+    """Which columns with personal data does the warehouse itself not know?
+
+    Per number of hops from the source: how many columns carry their class as a tag there, and a mask. Then the columns
+    that do not, and the statements that would set it. Nothing is run here.
+
+    Example: lineage pii drift --class email --sql
+    """
+    wanted = {one.lower() for one in class_ or ()}
+    with open_store(store, read_only=True) as opened:
+        known = rules_of(rules)
+        found = classify(opened, known)
+        made = make_report(
+            opened, found, _functions(functions), datetime.now(UTC), classes=wanted,
+            breakers=_breakers(breakers, opened),
+        )  # fmt: skip
+        coverage = tag_coverage(opened, made, found, known, tag=tag)
+    if sql:
+        print("".join(f"{statement}\n" for one in coverage.drift for statement in one.statements), end="")
+        return
+    columns = ("column", "class", "hops", "tag", "mask", "other tags", "statements")
+    rows = [
+        (
+            one.column, one.classes, one.hops, "yes" if one.has_tag else "no", "yes" if one.has_mask else "no",
+            one.has_other, one.statements,
+        )
+        for one in coverage.drift
+    ]  # fmt: skip
+    if output is OutputFormat.JSON:
+        hops = [asdict(one) for one in coverage.hops]
+        print_object({"hops": hops, "drift": [dict(zip(columns, row, strict=True)) for row in rows]})
+        return
+    if output is OutputFormat.TABLE:
+        for one in coverage.hops:
+            at = "sources" if not one.hops else f"{counted(one.hops, 'hop')} away"
+            say(f"{at}: {counted(one.columns, 'column')}, {one.tagged / one.columns:.0%} tagged, "
+                f"{one.masked / one.columns:.0%} masked in the warehouse")  # fmt: skip
+    print_listing(columns, rows, output, Look(names=("column",), words=("statements",)))
 
 
 @app.command()
@@ -199,11 +270,12 @@ def access(
             note(error.hint)
             raise typer.Exit(1) from error
     shown = pseudonyms(audit) if hide_users else {}
-    columns = ("user", "class", "column", "shows", "queries", "first", "last", "new", "from")
+    columns = ("user", "class", "column", "shows", "queries", "first", "last", "new", "from", "warehouse")
     rows = [
         (
             shown.get(one.user, one.user) if one.user else "(unknown)", one.classes, one.column, str(one.exposure),
             one.queries, one.first_day, one.last_day, "new" if one.is_new else None, one.sources,
+            list(one.protection.sentences),
         )
         for one in audit.accesses
     ]  # fmt: skip
@@ -262,6 +334,18 @@ def _files(policy: Path | None, diff: Path | None) -> tuple[Policy | None, dict[
     except GovernanceFileError as error:
         note(f"error: {error}", "red")
         raise typer.Exit(2) from error
+
+
+def _breakers(file: Path | None, store: GraphStore) -> Breakers | None:
+    """Return the breakers of a file, and name those that nothing is known of; exit with 2 if the file is wrong."""
+    try:
+        found = read_breakers(file, store) if file is not None else None
+    except GovernanceFileError as error:
+        note(f"error: {error}", "red")
+        raise typer.Exit(2) from error
+    for name in found.unknown if found is not None else ():
+        note(f"breaker without effect: {name} is not known", "yellow")
+    return found
 
 
 def _functions(files: list[Path] | None) -> ValueFunctions:

@@ -203,7 +203,7 @@ def scan(
     lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Tag columns by their names and types, by rules.
+    """Tag columns by their names and types, by rules, and by comments that say `pii: email`.
 
     Tags of rules that no longer match are removed. Those of people, and what they deny, stay.
 
@@ -214,7 +214,8 @@ def scan(
     with open_store(store, read_only=dry_run) as opened:
         columns = opened.columns(opened.dataset_keys())
         tags = list(matching_tags(columns, found, datetime.now(UTC), by))
-        old = {one.identity for one in opened.tags() if one.source == "rules"} - {one.identity for one in tags}
+        ours = ("rules", "comment")
+        old = {one.identity for one in opened.tags() if one.source in ours} - {one.identity for one in tags}
         changed, gone = (len(tags), len(old)) if dry_run else opened.change_tags(tags, old)
         names = names_of(opened, {one.column for one in tags})
     if output is not OutputFormat.TABLE or dry_run:

@@ -179,6 +179,7 @@ JOB = PropertyMap(
         decode=lambda texts: tuple(SourcePosition(*map(int, text.split(":"))) for text in texts or ()),
     ),
     stored("observed_at", _TEXT, encode=times_text, decode=times_from),
+    stored("policies", _TEXT),
     keyed=True,
 )
 RUN = PropertyMap(

@@ -103,6 +103,7 @@ class Units:
             file_key=record.file_key,
             positions=record.positions,
             observed_at=observed_at,
+            policies=record.policies,
         )
 
     def _is_outranked(self, record: JobRecord, known: StoredJob) -> bool:

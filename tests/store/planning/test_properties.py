@@ -50,7 +50,7 @@ NODES = [
     (
         StoredJob("file:j", JobKind.SQL_FILE, "SELECT 1", "duckdb", "CREATE VIEW", "a.sql", 4, Completeness.FULL, AT,
                   LATER, retired_at=LATER, file_key="p:a.sql@", positions=(SourcePosition(0, 4, 1),),
-                  observed_at=(AT, LATER)),
+                  observed_at=(AT, LATER), policies="[]"),
         records.job_node,
         records.job_from,
     ),

@@ -79,6 +79,8 @@ def moves_no_data(tokens: Sequence[Token]) -> bool:
         return True
     if words[0].split()[0] in _HEADS:
         return words[0] in ("GRANT", "REVOKE", "DENY", "SHOW", "EXPLAIN") or not _QUERY.intersection(words)
+    if words[0] == "CREATE" and words[1:2] == ["POLICY"] and words.count("SELECT") == ("FOR" in words):
+        return True  # PostgreSQL's `FOR SELECT`; a sub-query is another SELECT
     if words[0] not in _DDL or "SELECT" in words:
         return False
     if "RULE" in words[:4] and "DO" in words:  # PostgreSQL's rules run statements

@@ -39,7 +39,8 @@ CREATE TABLE job_key (
 CREATE TABLE job (
   id INTEGER PRIMARY KEY,
   kind TEXT, sql TEXT, dialect TEXT, operation TEXT, source TEXT, source_line INTEGER, completeness TEXT,
-  first_seen INTEGER, last_seen INTEGER, retired_at INTEGER, file_key TEXT, positions TEXT, observed_at TEXT
+  first_seen INTEGER, last_seen INTEGER, retired_at INTEGER, file_key TEXT, positions TEXT, observed_at TEXT,
+  policies TEXT
 ) STRICT;
 CREATE INDEX job_by_file ON job (file_key);
 CREATE INDEX job_by_source ON job (source);

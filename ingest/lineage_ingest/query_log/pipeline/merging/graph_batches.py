@@ -11,6 +11,7 @@ from lineage.catalog import TableSchema
 from lineage.model.batch import (
     DatasetChange,
     DiagnosticRecord,
+    JobKind,
     JobRecord,
     LineageBatch,
     RunRecord,
@@ -221,6 +222,7 @@ def _of_what_ran(lineage: UnitLineage, runs: Mapping[int, JobRuns]) -> LineageBa
     batch = lineage.batch
     silent = {str(part) for part, one in runs.items() if not one.runs}
     ran = {use.job for use in lineage.uses if use.source not in silent}
+    ran |= {job.key for job in batch.jobs if job.kind is JobKind.POLICY}
     jobs = tuple(job for job in batch.jobs if job.key in ran)
     others = {key for job in batch.jobs if job.key not in ran for key in (*job.reads, *job.writes)}
     named = {key for job in jobs for key in (*job.reads, *job.writes)}

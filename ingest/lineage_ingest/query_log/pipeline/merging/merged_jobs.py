@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 
 from lineage.model.batch import EdgeRecord, JobKind, JobRecord, definition_job_key
 from lineage.model.influence.transformations import EdgeKind
+from lineage.model.names import plain_name
 from lineage.model.statement import Completeness
 from lineage_ingest.batch.composition import merged_edge
 from lineage_ingest.query_log.pipeline.merging.statistics import JobRuns
@@ -172,11 +173,15 @@ def _rename_job(job: MergedJob, keys: VersionKeys) -> MergedJob | None:
     if record.writes and not writes:
         return None
     own = keys.job(record.key, at)
+    if record.kind is JobKind.POLICY:
+        own = plain_name(own)
     if record.kind.defines_output:
         for key in record.writes:
             first, last = keys.since(key, record.first_seen), keys.since(key, record.last_seen)
             record = replace(record, first_seen=first, last_seen=last)
     reads = tuple(dict.fromkeys(keys.key(key, at) for key in record.reads if not keys.is_unseen(key)))
+    if record.kind is JobKind.POLICY and record.reads and not reads:
+        return None
     new = replace(job, record=replace(record, key=own, reads=reads, writes=writes), edges={})
     for edge in job.edges.values():
         source, target, output = (keys.key(key, at) for key in (edge.source, edge.target, edge.output))

@@ -112,6 +112,7 @@ def names_of_parts(
         if statement.target_kind is DatasetKind.TEMPORARY:
             own = [name for name in own if name != statement.target]
         names[part].update(dict.fromkeys((*statement.sources, *own)))
+        names[part].update(dict.fromkeys(one.table for one in statement.policies if one.table is not None))
         writes[part] |= bool(statement.targets or statement.changes)
         reads[part].update(dict.fromkeys(statement.sources))
         if statement.defines and statement.target in own:

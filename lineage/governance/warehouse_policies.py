@@ -1,0 +1,335 @@
+"""What the warehouse itself says: who sees a column as it is, who may read it, and which tags it has there.
+
+All statements about policies are replayed in order of time: by files, logs and databases together. Those of one moment
+(of files that are ingested together) count in order of the files' names, and within a file as they stand.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any
+
+from lineage.frozen import frozen
+from lineage.model.batch import JobKind
+from lineage.model.names import column_key, dataset_of, split_column_key, split_dataset_key
+from lineage.model.policies import PolicyAct, PolicyStatement, keeps_grants, last_name, made_anew, policies_from
+from lineage.model.statement import ChangeKind
+from lineage.store.protocol import GraphStore
+from lineage.store.values import JobSelection, StoredColumn, StoredDataset, StoredJob
+
+__all__ = ["Mask", "Protection", "WarehousePolicies", "WarehouseTag", "class_of_tag", "load_warehouse_policies"]
+
+_READER = "reader:"
+_GRANTS = (PolicyAct.GRANT, PolicyAct.REVOKE, PolicyAct.GRANT_UNMASK, PolicyAct.REVOKE_UNMASK)
+_FAR = datetime.max.replace(tzinfo=UTC)
+_LOGGED = (JobKind.DEFINITION, JobKind.DBT)
+_Key = tuple[str, str]
+"""A dataset and the path of one of its columns; "" is the table as a whole."""
+
+
+@frozen
+class Mask:
+    """A policy that masks a column: for all but `roles`, if these are known (None: they are not)."""
+
+    policy: str
+    roles: tuple[str, ...] | None
+    by_tag: str | None = None
+
+    @property
+    def text(self) -> str:
+        """It as words."""
+        if self.roles is None:
+            return f"by {self.policy}, for whom is not known"
+        return f"by {self.policy}, for all but {', '.join(self.roles)}" if self.roles else f"by {self.policy}, for all"
+
+
+@frozen
+class Protection:
+    """What limits who sees a column: masks, policies that limit the rows, and who may read at all (if it is known)."""
+
+    masks: tuple[Mask, ...] = ()
+    rows: tuple[str, ...] = ()
+    readers: tuple[str, ...] = ()
+
+    @property
+    def is_masked(self) -> bool:
+        """Whether a policy masks the values for some."""
+        return bool(self.masks)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as JSON values; roles are null where a policy does not say."""
+        masks = [
+            {"policy": one.policy, "seen_by": None if one.roles is None else list(one.roles), "by_tag": one.by_tag}
+            for one in self.masks
+        ]
+        return {"masks": masks, "row_policies": list(self.rows), "granted_to": list(self.readers)}
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """It as short sentences."""
+        found = [f"masked {one.text}" for one in self.masks]
+        found += [f"rows limited by {', '.join(self.rows)}"] if self.rows else []
+        return (*found, *([f"granted to {', '.join(self.readers)}"] if self.readers else []))
+
+
+@frozen
+class WarehouseTag:
+    """A tag of the warehouse on a column or a table; the value is known if it may be the name of a class."""
+
+    name: str
+    value: str | None
+    at: datetime
+    source: str
+
+
+class WarehousePolicies:
+    """The protection and the tags of columns as of now."""
+
+    def __init__(self, state: _State, columns: Iterable[StoredColumn], readers: Mapping[str, Collection[str]]) -> None:
+        """`readers` are the roles that a live database names, by the key of a dataset or column."""
+        self._state = state
+        self._readers = readers
+        self._paths: dict[str, str] = {}
+        named = {one.key for one in columns}
+        for one in columns:
+            for alias in one.aliases:  # it had that name when the statement was made
+                if column_key(one.dataset, alias) not in named and (one.dataset, one.path) not in state.columns:
+                    self._paths[one.key] = alias
+
+    def protection(self, column: str) -> Protection:
+        """Return what limits who sees a column, by its key."""
+        dataset, path = self._named(column)
+        state = self._state
+        masks = [self._mask(dataset, path, policy) for policy in filter(None, [state.masks.get((dataset, path))])]
+        tags = {**state.tags.get((dataset, ""), {}), **state.tags.get((dataset, path), {})}
+        if not masks:  # a policy of the column itself comes first
+            masks = [
+                self._mask(dataset, path, policy, tag)
+                for tag in sorted(tags)
+                for policy in sorted(state.tag_masks.get(tag, ()))
+            ]
+        rows = tuple(sorted(state.rows.get(dataset, ()))) if state.rows_count(dataset) else ()
+        if not rows and state.switched.get(dataset):
+            rows = ("row security, without a policy",)
+        granted = state.grants.get((dataset, ""), set()) | state.grants.get((dataset, path), set())
+        granted |= {*self._readers.get(dataset, ()), *self._readers.get(column, ())}
+        return Protection(tuple(masks), rows, tuple(sorted(granted)))
+
+    def tags(self, column: str) -> tuple[WarehouseTag, ...]:
+        """Return the tags of a column itself in the warehouse, and those of its table."""
+        dataset, path = self._named(column)
+        tags = {**self._state.tags.get((dataset, ""), {}), **self._state.tags.get((dataset, path), {})}
+        return tuple(tags[name] for name in sorted(tags))
+
+    @property
+    def tagged(self) -> dict[str, tuple[WarehouseTag, ...]]:
+        """The columns that have tags of their own, by their key."""
+        keys = {column_key(dataset, path) for (dataset, path), tags in self._state.tags.items() if path and tags}
+        keys |= {key for key in self._paths if self._state.tags.get(self._named(key))}
+        return {key: tuple(self._state.tags[self._named(key)].values()) for key in sorted(keys)}
+
+    @property
+    def mask_of_classes(self) -> Mapping[str, str]:
+        """By the value or name of a tag: the policy that most columns with it have."""
+        counts: defaultdict[str, defaultdict[str, int]] = defaultdict(lambda: defaultdict(int))
+        for (dataset, path), policy in self._state.masks.items():
+            for tag in self._state.tags.get((dataset, path), {}).values():
+                counts[class_of_tag(tag)][policy] += 1
+        return {name: max(sorted(policies), key=policies.__getitem__) for name, policies in counts.items()}
+
+    def _named(self, column: str) -> _Key:
+        dataset, path = split_column_key(column)
+        return dataset, self._paths.get(column, path)
+
+    def _mask(self, dataset: str, path: str, policy: str, tag: str | None = None) -> Mask:
+        if policy.endswith("()"):  # SQL Server: whoever has UNMASK sees the value
+            places = ((split_dataset_key(dataset)[0], ""), (dataset, ""), (dataset, path))
+            return Mask(policy, tuple(sorted({role for place in places for role in self._state.unmask.get(place, ())})))
+        body = self._state.bodies.get(policy)
+        return Mask(policy, body.roles if body is not None and body.is_known else None, tag)
+
+
+def class_of_tag(tag: WarehouseTag) -> str:
+    """Return what may be the name of a class: the value, but if it says yes or nothing, the last part of the name."""
+    value = (tag.value or "").lower()
+    return value if value not in ("", "true", "yes") else tag.name.rpartition(".")[2].lower()
+
+
+def load_warehouse_policies(store: GraphStore, columns: Collection[str] = ()) -> WarehousePolicies:
+    """Return the policies of the warehouse; `columns` are the keys of those that will be asked for.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    heads = store.select_jobs(JobSelection(kinds=(JobKind.POLICY,)))
+    jobs = store.jobs([one.key for one in heads]) if heads else []
+    state = _State()
+    datasets = {key for job in jobs for key in job.reads}
+    ends = _ends(store, jobs, datasets)
+    stated = [(job, one) for job in jobs for one in policies_from(job.policies)]
+    for job, one in sorted(stated, key=lambda pair: (pair[0].last_seen, pair[0].file_key or "", pair[1].order)):
+        state.source, state.file = job.source or job.kind, job.file_key
+        for dataset in job.reads or ("",):
+            over = [path for path in ("", *one.columns) if any(end.ends(job, one) for end in ends[dataset, path])]
+            if "" not in over:
+                state.apply(one, dataset, [path for path in one.columns if path not in over], job.last_seen)
+    state.detach(state.dropped)
+    asked = {dataset_of(key) for key in columns} | datasets
+    stored = store.columns(sorted(datasets)) if datasets else []
+    others = set(columns) - {one.key for one in stored}
+    stored += store.columns_by_key(others) if others else []
+    nodes: list[StoredDataset | StoredColumn] = [*store.datasets(asked), *stored]
+    readers = {one.key: [tag.removeprefix(_READER) for tag in one.tags if tag.startswith(_READER)] for one in nodes}
+    return WarehousePolicies(state, stored, readers)
+
+
+@frozen
+class _End:
+    """When a table or column was dropped or made anew; what was said before that is over.
+
+    With `name` (the key of a dataset), a table took that name from another one: what was said of the other is over.
+    """
+
+    at: datetime
+    keeps_grants: bool = False
+    name: str | None = None
+
+    def ends(self, job: StoredJob, statement: PolicyStatement) -> bool:
+        """Return whether a statement does not hold any more."""
+        if job.last_seen >= self.at or (self.name is not None and not job.key.endswith(f">{self.name}")):
+            return False
+        return not (self.keeps_grants and statement.act in _GRANTS)
+
+
+def _ends(store: GraphStore, jobs: Iterable[StoredJob], datasets: Collection[str]) -> defaultdict[_Key, list[_End]]:
+    """Return when tables and columns with policies were dropped, or made anew according to a log.
+
+    Files are no log: they say what is to be there, in any order.
+    """
+    found: defaultdict[_Key, list[_End]] = defaultdict(list)
+    since = min((one.first_seen for one in jobs), default=None)
+    if since is None or not datasets:
+        return found
+    for change in store.dataset_changes(since, _FAR):
+        if change.kind in (ChangeKind.DROP, ChangeKind.DROP_COLUMN) and change.dataset in datasets:
+            found[change.dataset, change.column or ""].append(_End(change.at))
+    keys = {key for listed in store.job_keys_of(sorted(datasets)).values() for key in listed}
+    for job in store.jobs(sorted(keys)):
+        made = made_anew(job.sql, job.dialect) if job.kind in _LOGGED and job.sql else None
+        for dataset in job.writes if made is not None else ():
+            is_renamed = made != last_name(split_dataset_key(dataset)[1])
+            end = _End(job.last_seen, keeps_grants(job.sql or ""), dataset if is_renamed else None)
+            found[dataset, ""].append(end)
+    return found
+
+
+@dataclass(slots=True)
+class _State:
+    """The policies after the statements so far."""
+
+    masks: dict[_Key, str] = field(default_factory=dict)
+    rows: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    switched: dict[str, bool] = field(default_factory=dict)
+    bodies: dict[str, PolicyStatement] = field(default_factory=dict)
+    tags: defaultdict[_Key, dict[str, WarehouseTag]] = field(default_factory=lambda: defaultdict(dict))
+    tag_masks: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    grants: defaultdict[_Key, set[str]] = field(default_factory=lambda: defaultdict(set))
+    unmask: defaultdict[_Key, set[str]] = field(default_factory=lambda: defaultdict(set))
+    attached: dict[str, tuple[datetime, str | None]] = field(default_factory=dict)
+    """When each policy was last attached to anything, and by which file."""
+    dropped: set[str] = field(default_factory=set)
+    source: str = ""
+    file: str | None = None
+
+    @property
+    def columns(self) -> set[_Key]:
+        """The columns of which something is said."""
+        return {*self.masks, *self.tags, *self.grants}
+
+    def rows_count(self, dataset: str) -> bool:
+        """Whether the row policies of a dataset are in force: PostgreSQL's only if row security is enabled."""
+        return self.switched.get(dataset, not split_dataset_key(dataset)[0].startswith("postgres"))
+
+    def apply(self, one: PolicyStatement, dataset: str, paths: Collection[str], at: datetime) -> None:
+        """Apply a statement about a dataset, and about `paths` if it names columns."""
+        if one.columns and not paths:
+            return
+        keys = [(dataset, path) for path in paths or ("",)]
+        name = one.policy or ""
+        if one.act in (PolicyAct.SET_MASK, PolicyAct.SET_ROWS, PolicyAct.TAG_MASK):
+            self.attached[one.other or name if one.act is PolicyAct.TAG_MASK else name] = at, self.file
+        if one.act is PolicyAct.SET_MASK:
+            self.masks.update(dict.fromkeys(keys, name))
+        elif one.act is PolicyAct.UNSET_MASK:
+            for key in keys:
+                self.masks.pop(key, None)
+        elif one.act is PolicyAct.SET_ROWS:
+            self.rows[dataset].add(name)
+        elif one.act is PolicyAct.UNSET_ROWS:
+            self.rows[dataset] = self.rows[dataset] - {name} if name else set()
+        elif one.act in (PolicyAct.ROWS_ON, PolicyAct.ROWS_OFF):
+            self.switched[dataset] = one.act is PolicyAct.ROWS_ON
+        elif one.act in (PolicyAct.DEFINE, PolicyAct.DROP, PolicyAct.RENAME):
+            self._change_policy(one, name, dataset, at)
+        elif one.act in (PolicyAct.SET_TAG, PolicyAct.UNSET_TAG, PolicyAct.TAG_MASK, PolicyAct.TAG_UNMASK):
+            self._change_tag(one, name, keys if dataset else [], at)
+        else:
+            self._grant(one, keys if dataset else [(name, "")])
+
+    def detach(self, policies: Collection[str]) -> None:
+        """Take policies from all columns, tables and tags."""
+        self.masks = {key: policy for key, policy in self.masks.items() if policy not in policies}
+        for listed in (*self.rows.values(), *self.tag_masks.values()):
+            listed.difference_update(policies)
+
+    def _change_policy(self, one: PolicyStatement, name: str, dataset: str, at: datetime) -> None:
+        if one.act is PolicyAct.DEFINE:
+            self.bodies[name] = one
+            self.dropped.discard(name)
+        elif one.act is PolicyAct.DROP:
+            self.bodies.pop(name, None)
+            attached_at, file = self.attached.get(name, (at, self.file))
+            if attached_at < at or file == self.file:  # a policy in use cannot be dropped
+                self.detach([name])
+            else:  # by another file of the same ingest, which may create it anew
+                self.dropped.add(name)
+        elif one.other is not None:
+            if name in self.bodies:
+                self.bodies[one.other] = self.bodies.pop(name)
+            self.masks = {key: one.other if policy == name else policy for key, policy in self.masks.items()}
+            own = [self.rows[dataset]] if dataset else [*self.rows.values(), *self.tag_masks.values()]
+            for listed in own:
+                if name in listed:
+                    listed.discard(name)
+                    listed.add(one.other)
+            if name in self.tag_masks:
+                self.tag_masks[one.other] = self.tag_masks.pop(name)
+            for tags in self.tags.values():
+                if name in tags:
+                    old = tags.pop(name)
+                    tags[one.other] = WarehouseTag(one.other, old.value, old.at, old.source)
+
+    def _change_tag(self, one: PolicyStatement, name: str, keys: Iterable[_Key], at: datetime) -> None:
+        if one.act is PolicyAct.TAG_MASK:
+            self.tag_masks[name].add(one.other or "")
+        elif one.act is PolicyAct.TAG_UNMASK:
+            self.tag_masks[name].discard(one.other or "")
+        elif one.act is PolicyAct.SET_TAG:
+            for key in keys:
+                self.tags[key][name] = WarehouseTag(name, one.other, at, self.source)
+        else:
+            for key in keys or list(self.tags):  # without a table, the tag itself is dropped
+                self.tags[key].pop(name, None)
+
+    def _grant(self, one: PolicyStatement, keys: Iterable[_Key]) -> None:
+        of = self.grants if one.act in (PolicyAct.GRANT, PolicyAct.REVOKE) else self.unmask
+        for key in keys:
+            if one.act in (PolicyAct.GRANT, PolicyAct.GRANT_UNMASK):
+                of[key] |= set(one.roles)
+                continue
+            # What is taken from a table as a whole is taken from its columns, too.
+            for other in [each for each in of if each == key or (not key[1] and each[0] == key[0])]:
+                of[other] -= set(one.roles)

@@ -70,7 +70,8 @@ def _split(event: Json, lost: Losses) -> Iterator[Json]:
 
 def _small(event: Json, links: Sequence[_Link], lost: Losses) -> Iterator[tuple[Sequence[_Link], Json]]:
     """Yield the links as messages that are small enough: without the SQL if need be, then in halves."""
-    for facets in (event["job"]["facets"], {}):
+    choices: tuple[Json, ...] = (event["job"]["facets"], {})
+    for facets in choices:
         message = _message(event, links, facets)
         if len(json.dumps(message, ensure_ascii=False).encode()) <= MOST_BYTES - 100:
             if facets != event["job"]["facets"]:

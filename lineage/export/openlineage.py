@@ -8,15 +8,16 @@ which `lineage ingest openlineage` reads back.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from lineage.export.chunks import chunks
 from lineage.model.influence.edge_effects import effects_of
 from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, is_column_key, split_column_key
 from lineage.store.protocol import GraphStore
-from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredEdge, StoredJob
+from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredEdge, StoredJob, StoredTag
 
 __all__ = ["DATASET_FACET", "JOB_NAMESPACE", "PRODUCER", "ROWS_DECIDED_BY", "openlineage_events"]
 
@@ -41,29 +42,36 @@ Json = dict[str, Any]
 
 
 def openlineage_events(
-    store: GraphStore, *, namespace: str | None = None, as_of: datetime | None = None
+    store: GraphStore,
+    *,
+    namespace: str | None = None,
+    as_of: datetime | None = None,
+    tags: Mapping[str, Sequence[StoredTag]] | None = None,
 ) -> Iterator[Json]:
     """Yield the graph as OpenLineage 2-0-2 events, in a fixed order: jobs by key, then datasets by key.
 
     With `namespace`, only jobs that write a dataset in it (or read one, if they write none), and its datasets; with
-    `as_of`, the lineage that was valid then.
+    `as_of`, the lineage that was valid then. `tags` are those of columns, by key.
 
     Raises:
         StoreError: the store could not be read.
     """
-    export = _Export(store, namespace, as_of)
+    export = _Export(store, namespace, as_of, tags or {})
     if as_of is not None:
-        for keys in _chunks(store.dataset_keys(), _DATASETS_AT_ONCE):
+        for keys in chunks(store.dataset_keys(), _DATASETS_AT_ONCE):
             export.look_back(keys)
-    for keys in _chunks(store.job_keys(), _JOBS_AT_ONCE):
+    for keys in chunks(store.job_keys(), _JOBS_AT_ONCE):
         yield from export.jobs(keys)
-    for keys in _chunks(store.dataset_keys(), _DATASETS_AT_ONCE):
+    for keys in chunks(store.dataset_keys(), _DATASETS_AT_ONCE):
         yield from export.datasets([key for key in keys if key not in export.written])
 
 
 class _Export:
-    def __init__(self, store: GraphStore, namespace: str | None, as_of: datetime | None) -> None:
+    def __init__(
+        self, store: GraphStore, namespace: str | None, as_of: datetime | None, tags: Mapping[str, Sequence[StoredTag]]
+    ) -> None:
         self._store = store
+        self._tags = tags
         self._namespace = namespace
         self._as_of = as_of
         self.written: set[str] = set()
@@ -112,7 +120,7 @@ class _Export:
         columns = self._columns({one.key for one in found})
         self._read_aliases(found)
         for one in found:
-            facets = _describe(one, columns[one.key], self._aliases.get(one.key, ()))
+            facets = self._facets(one, columns[one.key])
             dataset = {"namespace": one.namespace, "name": one.name, "facets": facets}
             at = one.last_seen if self._as_of is None else min(one.last_seen, self._as_of)
             yield {**_base("DatasetEvent", at), "dataset": dataset}
@@ -171,6 +179,15 @@ class _Export:
                 writes[feed.job].add(feed.target)
         return reads, writes
 
+    def _facets(self, dataset: StoredDataset, columns: Sequence[StoredColumn]) -> Json:
+        facets = _describe(dataset, columns, self._aliases.get(dataset.key, ()))
+        tags = [
+            {"key": tag.name, "value": "true", "source": tag.source.upper(), "field": column.path}
+            for column in columns
+            for tag in self._tags.get(column.key, ())
+        ]
+        return facets | ({"tags": _facet("1-0-0/TagsDatasetFacet", tags=tags)} if tags else {})
+
     def _output(
         self,
         dataset: StoredDataset,
@@ -178,7 +195,7 @@ class _Export:
         edges: Iterable[StoredEdge],
         known: dict[str, StoredDataset],
     ) -> Json:
-        facets = _describe(dataset, columns, self._aliases.get(dataset.key, ()))
+        facets = self._facets(dataset, columns)
         by_column = [edge for edge in edges if is_column_key(edge.source)]
         facets["columnLineage"] = _column_lineage(dataset, by_column, known)
         if by_rows := _rows_decided_by(dataset, [edge for edge in edges if not is_column_key(edge.source)], known):
@@ -314,7 +331,3 @@ def _dataset(column: str) -> str:
 
 def _all(by_job: dict[str, set[str]]) -> set[str]:
     return {key for keys in by_job.values() for key in keys}
-
-
-def _chunks(keys: Sequence[str], size: int) -> Iterator[Sequence[str]]:
-    return (keys[start : start + size] for start in range(0, len(keys), size))

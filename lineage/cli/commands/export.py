@@ -5,7 +5,8 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC
 from io import TextIOWrapper
@@ -16,11 +17,17 @@ import typer
 
 from lineage.cli.commands.ask import AsOfOption
 from lineage.cli.store_options import StoreOption
+from lineage.export.datahub import datahub_proposals
 from lineage.export.diagrams import dot, mermaid
+from lineage.export.google import google_events
 from lineage.export.graph_part import MOST_TABLES, GraphPart, TooManyTablesError, read_part
 from lineage.export.html import html_page
 from lineage.export.lineagex_json import lineagex_tables
 from lineage.export.openlineage import openlineage_events
+from lineage.export.openmetadata import openmetadata_requests
+from lineage.export.tables import ExportNameError
+from lineage.governance.rules import default_rules
+from lineage.governance.tagging import classify
 from lineage.model.namespaces import normal_namespace
 from lineage.model.statement import Completeness
 from lineage.screen.listing import counted, note
@@ -34,7 +41,7 @@ app = typer.Typer(no_args_is_help=True)
 
 @app.callback()
 def export() -> None:
-    """Write the graph as a page to look at, as a diagram, or as OpenLineage events.
+    """Write the graph as a page to look at, as a diagram, or for another product.
 
     Example: lineage export html lineage.html --focus mart.revenue.total
     """
@@ -63,12 +70,120 @@ def openlineage(
     """
     wanted = normal_namespace(namespace) if namespace else None
     then = as_of.replace(tzinfo=UTC) if as_of is not None and as_of.tzinfo is None else as_of
-    count = 0
     with open_store(store, read_only=True) as opened, _writing(output) as out:
-        for event in openlineage_events(opened, namespace=wanted, as_of=then):
-            out.write(json.dumps(event, ensure_ascii=False) + "\n")
-            count += 1
+        tags = classify(opened, default_rules()).tags
+        count = _write_lines(out, openlineage_events(opened, namespace=wanted, as_of=then, tags=tags))
     note(f"{counted(count, 'event')} → {output or 'standard output'}")
+
+
+PackedOption = Annotated[
+    Path | None,
+    typer.Option("--output", "-o", help="Output file, compressed if it ends in .gz. Default: standard output."),
+]
+NamespaceOption = Annotated[
+    str | None, typer.Option(help="Only tables of this namespace, such as postgres://host:5432.")
+]
+
+
+@app.command("datahub", short_help="Write a metadata file for DataHub.")
+def datahub(
+    output: PackedOption = None,
+    namespace: NamespaceOption = None,
+    instance: Annotated[
+        list[str] | None,
+        typer.Option(help="Platform instance of a namespace. Repeatable.", metavar="NAMESPACE=INSTANCE"),
+    ] = None,
+    environment: Annotated[str, typer.Option("--env", help="DataHub's environment of the tables.")] = "PROD",
+    store: StoreOption = None,
+) -> None:
+    """Write a metadata file for DataHub: schemas, tags, lineage of tables and columns.
+
+    DataHub reads it with the source `file`. What DataHub has no place for is named.
+
+    Example: lineage export datahub --output lineage.json --instance postgres://host:5432=sales
+    """
+    names, lost = _pairs(instance, "--instance"), Counter[str]()
+    with open_store(store, read_only=True) as opened, _named(), _writing(output) as out:
+        tags = classify(opened, default_rules()).tags
+        wanted = normal_namespace(namespace) if namespace else None
+        found = datahub_proposals(opened, tags, lost, namespace=wanted, instances=names, environment=environment)
+        count = 0
+        for one in found:
+            out.write(("[\n" if not count else ",\n") + json.dumps(one, ensure_ascii=False))
+            count += 1
+        out.write("\n]\n" if count else "[]\n")
+    _note_written(counted(count, "proposal"), output, lost)
+
+
+@app.command("openmetadata", short_help="Write requests for OpenMetadata, one JSON object per line.")
+def openmetadata(
+    output: PackedOption = None,
+    namespace: NamespaceOption = None,
+    service: Annotated[
+        list[str] | None,
+        typer.Option(help="OpenMetadata's service of a namespace. Repeatable.", metavar="NAMESPACE=SERVICE"),
+    ] = None,
+    store: StoreOption = None,
+) -> None:
+    """Write requests for OpenMetadata's API, one JSON object per line: method, path and body.
+
+    They make services, schemas, tables, tags and lineage, in this order. Nothing is sent.
+
+    Example: lineage export openmetadata --output requests.ndjson --service postgres://host:5432=sales
+    """
+    names, lost = _pairs(service, "--service"), Counter[str]()
+    with open_store(store, read_only=True) as opened, _named(), _writing(output) as out:
+        tags = classify(opened, default_rules()).tags
+        wanted = normal_namespace(namespace) if namespace else None
+        count = _write_lines(out, openmetadata_requests(opened, tags, lost, namespace=wanted, services=names))
+    _note_written(counted(count, "request"), output, lost)
+
+
+@app.command("google", short_help="Write events for Google's Data Lineage API, one JSON object per line.")
+def google(output: PackedOption = None, namespace: NamespaceOption = None, store: StoreOption = None) -> None:
+    """Write events for Google's Data Lineage API, one JSON object per line.
+
+    Each is the body of a request `processOpenLineageRunEvent`, with at most 100 links and 5 MB. Nothing is sent.
+
+    Example: lineage export google --output events.ndjson
+    """
+    lost = Counter[str]()
+    with open_store(store, read_only=True) as opened, _writing(output) as out:
+        tags = classify(opened, default_rules()).tags
+        wanted = normal_namespace(namespace) if namespace else None
+        count = _write_lines(out, google_events(opened, tags, lost, namespace=wanted))
+    _note_written(counted(count, "event"), output, lost)
+
+
+def _write_lines(out: TextIO, values: Iterable[object]) -> int:
+    count = 0
+    for count, value in enumerate(values, 1):  # noqa: B007  the number of the last
+        out.write(json.dumps(value, ensure_ascii=False) + "\n")
+    return count
+
+
+def _note_written(what: str, output: Path | None, lost: Counter[str]) -> None:
+    note(f"{what} → {output or 'standard output'}")
+    for lack, number in lost.items():
+        note(f"no place for {number:,} {lack}", "yellow")
+
+
+def _pairs(values: list[str] | None, option: str) -> dict[str, str]:
+    found = {}
+    for value in values or ():
+        namespace, equals, name = value.rpartition("=")
+        if not (equals and namespace and name):
+            raise typer.BadParameter(f"{value!r} is not NAMESPACE=NAME", param_hint=option)
+        found[normal_namespace(namespace)] = name
+    return found
+
+
+@contextmanager
+def _named() -> Iterator[None]:
+    try:
+        yield
+    except ExportNameError as error:
+        raise typer.BadParameter(str(error)) from error
 
 
 FocusOption = Annotated[

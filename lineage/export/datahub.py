@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from urllib.parse import quote
 
+from lineage.export.catalogue_tables import CatalogueTable, Losses, Tags, column_flows, exported_tables, namespaces_of
 from lineage.export.data_types import type_family
-from lineage.export.tables import ExportedTable, Losses, Tags, column_flows, exported_tables, namespaces_of
 from lineage.model.names import split_name
 from lineage.model.namespaces import STORAGE, scheme_of
 from lineage.model.statement import DatasetKind
@@ -48,7 +48,7 @@ def datahub_proposals(
         ExportNameError: two namespaces of one platform need instances.
         StoreError: the store could not be read.
     """
-    names = _Names(store, instances or {}, environment)
+    names = _DatahubNames(store, instances or {}, environment)
     stated = {one.name for listed in tags.values() for one in listed}
     for name in sorted(stated):
         yield _proposal("tag", _tag(name), "tagProperties", {"name": name, "description": f"Values of class {name}"})
@@ -56,7 +56,7 @@ def datahub_proposals(
         yield from _aspects(table, names, lost)
 
 
-def _aspects(table: ExportedTable, names: _Names, lost: Losses) -> Iterator[Json]:
+def _aspects(table: CatalogueTable, names: _DatahubNames, lost: Losses) -> Iterator[Json]:
     dataset, urn = table.dataset, names.urn(table.dataset)
     about = {"namespace": dataset.namespace} | ({"dialect": dataset.dialect} if dataset.dialect else {})
     described = {"description": dataset.description} if dataset.description else {}
@@ -76,7 +76,7 @@ def _aspects(table: ExportedTable, names: _Names, lost: Losses) -> Iterator[Json
         yield _proposal("dataset", urn, "upstreamLineage", _lineage(table, urn, names, lost))
 
 
-def _schema(table: ExportedTable, names: _Names) -> Json:
+def _schema(table: CatalogueTable, names: _DatahubNames) -> Json:
     return {
         "schemaName": table.dataset.name,
         "platform": names.platform(table.dataset.namespace),
@@ -102,7 +102,7 @@ def _field(column: StoredColumn, tags: Tags) -> Json:
     return field
 
 
-def _lineage(table: ExportedTable, urn: str, names: _Names, lost: Losses) -> Json:
+def _lineage(table: CatalogueTable, urn: str, names: _DatahubNames, lost: Losses) -> Json:
     kind = "VIEW" if table.dataset.kind is DatasetKind.VIEW else "TRANSFORMED"
     stamp = {"time": int(table.dataset.last_seen.timestamp() * 1000), "actor": "urn:li:corpuser:unknown"}
     upstreams = [{"dataset": names.urn(table.sources[key]), "type": kind, "auditStamp": stamp} for key in table.feeders]
@@ -120,7 +120,7 @@ def _lineage(table: ExportedTable, urn: str, names: _Names, lost: Losses) -> Jso
     return {"upstreams": upstreams, **({"fineGrainedLineages": fine} if fine else {})}
 
 
-class _Names:
+class _DatahubNames:
     """The names of tables in DataHub."""
 
     def __init__(self, store: GraphStore, instances: Mapping[str, str], environment: str) -> None:

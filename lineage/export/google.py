@@ -7,9 +7,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 from uuid import NAMESPACE_URL, uuid5
 
-from lineage.export.chunks import chunks
+from lineage.export.catalogue_tables import Losses, Tags
+from lineage.export.dataset_chunks import chunks
 from lineage.export.openlineage import openlineage_events
-from lineage.export.tables import Losses, Tags
 from lineage.store.protocol import GraphStore
 
 __all__ = ["LINKS_PER_EVENT", "LINKS_PER_RUN", "MOST_BYTES", "NAME_LENGTH", "google_events"]

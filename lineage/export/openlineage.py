@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
-from lineage.export.chunks import chunks
+from lineage.export.dataset_chunks import chunks
 from lineage.model.influence.edge_effects import effects_of
 from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, is_column_key, split_column_key

@@ -9,10 +9,9 @@ from itertools import groupby
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
-from lineage.export.data_types import type_family
-from lineage.export.tables import (
+from lineage.export.catalogue_tables import (
+    CatalogueTable,
     ColumnFlow,
-    ExportedTable,
     Losses,
     Tags,
     column_flows,
@@ -20,6 +19,7 @@ from lineage.export.tables import (
     namespaces_of,
     place_of,
 )
+from lineage.export.data_types import type_family
 from lineage.model.names import ColumnPath
 from lineage.model.namespaces import scheme_of
 from lineage.model.statement import DatasetKind
@@ -105,7 +105,7 @@ def _containers(dataset: StoredDataset, names: Mapping[str, str], made: set[tupl
             yield _put(f"/v1/{path}", body)
 
 
-def _table(table: ExportedTable, names: Mapping[str, str], lost: Losses) -> Json:
+def _table(table: CatalogueTable, names: Mapping[str, str], lost: Losses) -> Json:
     dataset = table.dataset
     database, schema, name = place_of(dataset.name)
     if len(name) > _LONGEST:
@@ -123,7 +123,7 @@ def _table(table: ExportedTable, names: Mapping[str, str], lost: Losses) -> Json
     return _put("/v1/tables", body)
 
 
-def _columns(table: ExportedTable) -> list[Json]:
+def _columns(table: CatalogueTable) -> list[Json]:
     """Return the columns, with fields inside their parents."""
     made = {column.key: _column(column, table.tags) for column in table.columns}
     top = []
@@ -164,7 +164,7 @@ def _label(tag: StoredTag) -> Json:
     }
 
 
-def _edges(table: ExportedTable, names: Mapping[str, str], lost: Losses) -> Iterator[Json]:
+def _edges(table: CatalogueTable, names: Mapping[str, str], lost: Losses) -> Iterator[Json]:
     by_source: defaultdict[str, list[ColumnFlow]] = defaultdict(list)
     for flow in column_flows(table, lost):
         for key, sources in groupby(flow.sources, key=lambda one: one[0]):

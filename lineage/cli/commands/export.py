@@ -17,6 +17,7 @@ import typer
 
 from lineage.cli.commands.ask import AsOfOption
 from lineage.cli.store_options import StoreOption
+from lineage.export.catalogue_tables import ExportNameError
 from lineage.export.datahub import datahub_proposals
 from lineage.export.diagrams import dot, mermaid
 from lineage.export.google import google_events
@@ -25,7 +26,6 @@ from lineage.export.html import html_page
 from lineage.export.lineagex_json import lineagex_tables
 from lineage.export.openlineage import openlineage_events
 from lineage.export.openmetadata import openmetadata_requests
-from lineage.export.tables import ExportNameError
 from lineage.governance.rules import default_rules
 from lineage.governance.tagging import classify
 from lineage.model.namespaces import normal_namespace

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from lineage.export.chunks import chunks
+from lineage.export.dataset_chunks import chunks
 from lineage.frozen import frozen
 from lineage.model.influence.edge_effects import effects_of
 from lineage.model.influence.transformations import EdgeKind
@@ -16,7 +16,7 @@ from lineage.model.names import dataset_of, is_column_key, split_column_key, spl
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredEdge, StoredTag
 
-__all__ = ["ColumnFlow", "ExportNameError", "ExportedTable", "Losses", "Tags", "column_flows", "exported_tables",
+__all__ = ["ColumnFlow", "ExportNameError", "CatalogueTable", "Losses", "Tags", "column_flows", "exported_tables",
            "namespaces_of", "place_of"]  # fmt: skip
 
 _AT_ONCE = 300
@@ -35,7 +35,7 @@ class ExportNameError(ValueError):
 
 
 @frozen
-class ExportedTable:
+class CatalogueTable:
     """A table, its columns by ordinal, their tags, the edges into it, and the tables that these come from, by key.
 
     `feeders` are the keys of all tables that it is made from, also those of which no column is known to flow.
@@ -61,7 +61,7 @@ class ColumnFlow:
 
 def exported_tables(
     store: GraphStore, tags: Tags, *, namespace: str | None = None, edges: bool = True
-) -> Iterator[ExportedTable]:
+) -> Iterator[CatalogueTable]:
     """Yield the tables that are there, by key; `edges`: with what leads into them.
 
     Raises:
@@ -74,7 +74,7 @@ def exported_tables(
 
 def _described(
     store: GraphStore, found: Sequence[StoredDataset], tags: Tags, *, edges: bool
-) -> Iterator[ExportedTable]:
+) -> Iterator[CatalogueTable]:
     keys = [one.key for one in found]
     columns: defaultdict[str, list[StoredColumn]] = defaultdict(list)
     for column in store.columns(keys):
@@ -93,10 +93,10 @@ def _described(
         named = {column.key: tags[column.key] for column in columns[one.key] if column.key in tags}
         led = tuple(edge for edge in into[one.key] if dataset_of(edge.source) in sources)
         known = tuple(sorted(feeders[one.key] & sources.keys() - {one.key}))
-        yield ExportedTable(one, tuple(columns[one.key]), named, led, known, sources)
+        yield CatalogueTable(one, tuple(columns[one.key]), named, led, known, sources)
 
 
-def column_flows(table: ExportedTable, lost: Losses) -> list[ColumnFlow]:
+def column_flows(table: CatalogueTable, lost: Losses) -> list[ColumnFlow]:
     """Return the flows into the columns of a table; edges of influence are counted as lost."""
     found: defaultdict[tuple[str, str], set[tuple[str, str]]] = defaultdict(set)
     influences = set()

@@ -31,9 +31,9 @@ from lineage.sql.resolve.calls.functions import FunctionEffects
 __all__ = ["policy_statements"]
 
 _HEADS = frozenset(("CREATE", "ALTER", "DROP", "GRANT", "REVOKE", "DENY"))
-_ABOUT = re.compile(
-    r"\b(?:polic(?:y|ies)|mask(?:ed|ing)?|unmask|tags?|row\s+(?:level|filter)|grant|revoke|deny)\b", re.I
-)
+_ABOUT = re.compile(r"\b(?:polic(?:y|ies)|mask(?:ed|ing)?|unmask|tags?|row\s+(?:level|filter)|grant|revoke|deny)\b")
+_BEGINNINGS = ("polic", "mask", "tag", "row", "grant", "revoke", "deny")
+"""Looked for first: most definitions have none of them."""
 _ASKS_FOR_GROUP = re.compile(r"\b(?:is_account_group_member|is_member)\s*\(", re.I)
 _RETURN = re.compile(r"\bRETURN\s+(?!TABLE\b|NULL\b|ROW\b)", re.I)
 _OBJECTS = ("TABLE", "VIEW")
@@ -52,7 +52,8 @@ def policy_statements(
         return (), None
     if parsed.step is not None and parsed.step.operation == "CREATE_FUNCTION":
         return tuple(_mask_function(parsed, naming, table_name, bodies)), None
-    if not _ABOUT.search(parsed.text, parsed.span.start, parsed.span.end):
+    said = parsed.text[parsed.span.start : parsed.span.end].lower()
+    if not any(begin in said for begin in _BEGINNINGS) or not _ABOUT.search(said):
         return (), None
     words = PolicyWords(tokens, naming, table_name)
     found = tuple(_read(words, bodies))

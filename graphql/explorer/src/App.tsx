@@ -30,8 +30,8 @@ export function App({ source }: { source: Source }) {
       setVersion((count) => count + 1);
     };
     const nothing: Service = { version: "", isSteward: false, dialects: [], readsSql: false, writtenAt: null, focus: [] };
-    // A page without the service's answer shows failures only.
-    return service || error ? { source, service: service ?? nothing, view, go, open, refresh } : null;
+    // A picture does not wait for what the service says of itself; a page whose service fails shows that only.
+    return service || error || view.page === "lineage" ? { source, service: service ?? nothing, view, go, open, refresh } : null;
   }, [source, service, error, view, go, open]);
   useEffect(() => {
     const last = view.of[0]?.replace(/^.*\//, "").replace("#", ".");

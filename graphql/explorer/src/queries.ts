@@ -54,6 +54,13 @@ export const ADJACENT = document(`query ($of: [String!]!, $direction: Direction!
   }
 }`);
 
+/** What is around a picture: its lines, and how many there are beyond. What these lead to is not shown, and not asked. */
+export const AROUND = document(`query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $maxEdges: Int!) {
+  adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $maxEdges) {
+    totalEdges totalTables counts { key nodes } jobs { key kind completeness operation } edges { ...edge }
+  }
+}`);
+
 export const CLOSURE = document(`query ($columns: [String!], $tables: [String!], $direction: [Direction!], $kinds: [EdgeKind!], $asOf: DateTime) {
   subgraph(
     columns: $columns, tables: $tables, directions: $direction, kinds: $kinds, asOf: $asOf,

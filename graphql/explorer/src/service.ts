@@ -75,8 +75,8 @@ export class ServiceSource implements Source {
     return { hits: hits as Hit[], total: search.totalCount as number };
   }
 
-  async hop(question: HopQuestion): Promise<Hop> {
-    const { adjacent } = await this.ask(queries.ADJACENT, { ...question, asOf: question.asOf || null });
+  async hop({ edgesOnly, ...question }: HopQuestion): Promise<Hop> {
+    const { adjacent } = await this.ask(edgesOnly ? queries.AROUND : queries.ADJACENT, { ...question, asOf: question.asOf || null });
     const counts = new Map<string, number>(adjacent.counts.map((one: Json) => [one.key, one.nodes]));
     return { ...partOf(adjacent), totalEdges: adjacent.totalEdges, totalTables: adjacent.totalTables, counts };
   }
@@ -258,7 +258,7 @@ function columnInfo(found: Json): ColumnInfo {
 
 function partOf(found: Json): Part {
   const part = emptyPart();
-  for (const node of found.nodes) {
+  for (const node of found.nodes ?? []) {
     const table = tableInfo(node.__typename === "Column" ? node.table : node);
     part.tables.set(table.key, table);
     if (node.__typename === "Column") part.columns.set(node.key, columnInfo(node));

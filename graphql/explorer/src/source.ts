@@ -48,6 +48,8 @@ export interface HopQuestion {
   kinds: EdgeKind[];
   asOf: string;
   maxEdges: number;
+  /** Without the tables and columns at the ends of edges. */
+  edgesOnly?: boolean;
 }
 
 export interface ReachQuestion {

@@ -132,6 +132,23 @@ export const EXTRACT = `query ($sql: String!, $dialect: String!, $schema: String
   }
 }`;
 
+export const PERSONAL_DATA = `{
+  piiReport { classes totalCount blindSpots sources(first: 500) { key name totalCount tags { name denied source why } } }
+}`;
+
+export const EXPOSURES = `query ($column: String!) {
+  exposures(column: $column) {
+    name totalCount stopped possiblyInTables influenced(first: 500) { name }
+    columns(first: 500) { key name table exposure hops reads lastRead users }
+  }
+}`;
+
+export const UNUSED = `query ($days: Int!) {
+  unused(days: $days) {
+    since until logFirstDay logLastDay totalCount notJudged tables(first: 500) { key name lastRead sure but feeds }
+  }
+}`;
+
 export const DESCRIBE = `mutation ($of: String!, $description: String, $tags: [String!]) {
   describe(of: $of, description: $description, tags: $tags) { __typename }
 }`;

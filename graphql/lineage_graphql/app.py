@@ -130,7 +130,7 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
         return problem(507, "the store's disk is full", "free disk space and retry", headers={"Retry-After": "60"})
 
     if documents is None:
-        app.include_router(explorer_router())
+        app.include_router(explorer_router(offers_editor=state.offers_editor))
     else:
 
         @app.get("/", include_in_schema=False)

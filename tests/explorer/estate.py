@@ -8,6 +8,7 @@ from pathlib import Path
 from lineage.model.batch import LineageBatch, RunRecord, UsageRecord
 from lineage.sql.extraction import options_for
 from lineage.store import open_store
+from lineage.store.values import StoredTag
 from lineage_ingest.sql_files import ingest_sql_files
 
 __all__ = ["HTML", "JANUARY", "MARCH", "fill", "key"]
@@ -59,3 +60,4 @@ def fill(path: Path, folder: Path) -> None:
             ingest_sql_files([folder], store, options_for("postgres"), observed_at=at, project="estate")
         read = UsageRecord(key("stage.orders"), date(2026, 3, 9), 5, users=(("ana", 4), ("bo", 1)), last_read=MARCH)
         store.apply(LineageBatch(run=RunRecord("run:log", "log", "log", MARCH, {}), usage=(read,)))
+        store.change_tags([StoredTag(key("shop.orders#email"), "email", source="manual", stated_by="ana", at=MARCH)])

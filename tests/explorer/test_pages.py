@@ -170,6 +170,10 @@ def test_an_empty_graph_says_how_to_fill_it(page: Page, tmp_path: Path) -> None:
     with served("--store", str(tmp_path / "empty.db")) as (url, _):
         page.goto(url)
         expect(page.get_by_role("status").filter(has_text="The graph is empty")).to_contain_text("lineage ingest sql")
+        page.goto(f"{url}/#/personal-data")
+        expect(page.get_by_role("status")).to_contain_text("lineage tag scan")
+        page.goto(f"{url}/#/unused")
+        expect(page.get_by_role("alert")).to_contain_text("no log")
 
 
 def test_nothing_comes_from_elsewhere(page: Page, address: str) -> None:

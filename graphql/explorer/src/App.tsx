@@ -1,4 +1,5 @@
 import { useEffect, useMemo, useState } from "react";
+import { Governance } from "./Governance";
 import { LineagePage } from "./LineagePage";
 import { type Page, PageProvider, useView } from "./navigation";
 import { Failure } from "./Notices";
@@ -8,6 +9,8 @@ import { ServiceSource } from "./service";
 import type { Service, Source } from "./source";
 import { Start } from "./Start";
 import { START, startingAt } from "./view";
+
+const TITLES: Partial<Record<string, string>> = { sql: "SQL – Lineage", "personal-data": "Personal data – Lineage", unused: "Unused tables – Lineage" };
 
 export function App({ source }: { source: Source }) {
   const { view, go, open } = useView();
@@ -29,14 +32,15 @@ export function App({ source }: { source: Source }) {
       setError(null);
       setVersion((count) => count + 1);
     };
-    const nothing: Service = { version: "", isSteward: false, dialects: [], readsSql: false, writtenAt: null, focus: [] };
-    // A page without the service's answer shows failures only.
-    return service || error ? { source, service: service ?? nothing, view, go, open, refresh } : null;
+    const nothing: Service = { version: "", isSteward: false, dialects: [], hasEditor: false, readsSql: false, writtenAt: null, focus: [] };
+    // A picture does not wait for what the service says of itself; a page whose service fails shows that only.
+    return service || error || view.page === "lineage" ? { source, service: service ?? nothing, view, go, open, refresh } : null;
   }, [source, service, error, view, go, open]);
   useEffect(() => {
     const last = view.of[0]?.replace(/^.*\//, "").replace("#", ".");
-    document.title = view.page === "lineage" ? `${last} – Lineage` : view.page === "sql" ? "SQL – Lineage" : "Lineage explorer";
+    document.title = view.page === "lineage" ? `${last} – Lineage` : (TITLES[view.page] ?? "Lineage explorer");
   }, [view]);
+  const isReport = view.page === "personal-data" || view.page === "unused";
   if (!page) return <p className="note" role="status">Loading…</p>;
   return (
     <PageProvider value={page}>
@@ -62,6 +66,18 @@ export function App({ source }: { source: Source }) {
         <nav aria-label="Pages">
           {page.service.readsSql && (
             <a
+              href="#/personal-data"
+              aria-current={isReport ? "page" : undefined}
+              onClick={(event) => {
+                event.preventDefault();
+                go({ ...START, page: "personal-data" });
+              }}
+            >
+              Reports
+            </a>
+          )}
+          {page.service.readsSql && (
+            <a
               href="#/sql"
               aria-current={view.page === "sql" ? "page" : undefined}
               onClick={(event) => {
@@ -72,7 +88,7 @@ export function App({ source }: { source: Source }) {
               SQL
             </a>
           )}
-          {page.service.readsSql && <a href="graphql">GraphQL</a>}
+          {page.service.hasEditor && <a href="graphql">GraphQL</a>}
         </nav>
       </header>
       {error ? (
@@ -83,6 +99,8 @@ export function App({ source }: { source: Source }) {
         <LineagePage key={version} />
       ) : view.page === "sql" && page.service.readsSql ? (
         <Paste />
+      ) : isReport && page.service.readsSql ? (
+        <Governance key={version} />
       ) : (
         <Start key={version} />
       )}

@@ -54,7 +54,7 @@ export function Canvas({ lines, cards, places }: Props) {
     context.globalAlpha = 1;
     for (const [line, lit] of bright) stroke(draw, anchors.current, line, lit);
   }, [lines, cards, places, x, y, zoom, width, height, lamp, dark]);
-  return <canvas ref={canvas} className="lines" style={{ width, height }} aria-hidden="true" data-lines={lines.length} />;
+  return <canvas ref={canvas} className="lines" style={{ width, height }} aria-hidden="true" data-lines={lines.length} data-cards={cards.length} />;
 }
 
 function anchorsOf(cards: readonly Card[], places: ReadonlyMap<string, Place>): Map<string, Ends> {

@@ -1,6 +1,6 @@
 /** The picture of some columns or tables, its filters, its list and its side panel. */
 
-import { useMemo, useState } from "react";
+import { useMemo, useRef, useState } from "react";
 import type { CardActions } from "./Card";
 import { FilterBar } from "./Filters";
 import { List } from "./List";
@@ -11,6 +11,7 @@ import { Failure } from "./Notices";
 import { Panel } from "./Panel";
 import { join, kindsOf, type Picture, pictureOf } from "./picture";
 import { PictureView } from "./PictureView";
+import type { ReachQuestion } from "./source";
 import { Why } from "./Why";
 
 const READABLE = 60;
@@ -54,8 +55,8 @@ export function LineagePage() {
       <h1 className="hidden">Lineage of {view.of.map((key) => nameOf(key, picture.part)).join(", ")}</h1>
       <div className="bar">
         <Title picture={picture} />
-        <Everything direction="UPSTREAM" />
-        <Everything direction="DOWNSTREAM" />
+        <Everything direction="UPSTREAM" waits={loaded.busy} />
+        <Everything direction="DOWNSTREAM" waits={loaded.busy} />
         <span className="spacer" />
         {loaded.busy && <span className="busy" role="status">Loading…</span>}
         <div className="switch" role="group" aria-label="Show as">
@@ -143,15 +144,15 @@ function Title({ picture }: { picture: Picture }) {
   );
 }
 
-/** Everything above or below the column in focus, or the start: its count before it is pressed. */
-function Everything({ direction }: { direction: Direction }) {
-  const { source, view, go } = usePage();
+/** Everything above or below the column in focus, or the start: its count before it is pressed. The picture is loaded first. */
+function Everything({ direction, waits }: { direction: Direction; waits: boolean }) {
+  const { view, go } = usePage();
   const key = view.focus || view.of[0]!;
   const { clauses } = view.filters;
   const question = { key, direction, kinds: kindsOf(clauses), asOf: timeOf(view.asOf) };
   const whole = { ...question, kinds: kindsOf(CLAUSES) };
-  const { answer } = useAnswer(JSON.stringify(question), () => source.reach(question));
-  const { answer: all } = useAnswer(JSON.stringify(whole), () => source.reach(whole));
+  const { answer } = useCount(question, waits);
+  const { answer: all } = useCount(whole, waits);
   const where = direction === "UPSTREAM" ? "above" : "below";
   const done = view.steps.some((step) => step.all && step.key === key && step.direction === direction);
   // Where no value flows, what decides about it is all there is.
@@ -167,6 +168,15 @@ function Everything({ direction }: { direction: Direction }) {
       {direction === "DOWNSTREAM" ? " ⇥" : ""}
     </button>
   );
+}
+
+/** The count of a question; while the page waits, the one that it has stays. */
+function useCount(question: ReachQuestion, waits: boolean) {
+  const { source } = usePage();
+  const wanted = JSON.stringify(question);
+  const counted = useRef("");
+  if (!waits) counted.current = wanted;
+  return useAnswer(counted.current === wanted ? wanted : "", () => source.reach(question));
 }
 
 function numbered(answer: { isLowerBound: boolean }, count: string | number): string {

@@ -51,7 +51,7 @@ export class FileSource implements Source {
 
   async service() {
     const { version, writtenAt, focus } = this.data;
-    return { version, isSteward: false, dialects: [], readsSql: false, writtenAt, focus };
+    return { version, isSteward: false, dialects: [], hasEditor: false, readsSql: false, writtenAt, focus };
   }
 
   async start() {
@@ -187,6 +187,18 @@ export class FileSource implements Source {
 
   async extract(): Promise<StatementLineage[]> {
     throw new Refusal("An offline file cannot read SQL.", "OFFLINE");
+  }
+
+  async personalData(): Promise<never> {
+    throw new Refusal("An offline file has no reports.", "OFFLINE");
+  }
+
+  async exposures(): Promise<never> {
+    throw new Refusal("An offline file has no reports.", "OFFLINE");
+  }
+
+  async unused(): Promise<never> {
+    throw new Refusal("An offline file has no reports.", "OFFLINE");
   }
 
   async describe(): Promise<void> {

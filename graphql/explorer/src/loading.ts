@@ -9,6 +9,7 @@ import type { View } from "./view";
 
 const EDGES = 1_500;
 const TABLES_AT_ONCE = 25;
+const NODES_AT_ONCE = 500;
 /** Beyond it the page does not look around: the list is shown. */
 export const MOST_CARDS = 300;
 
@@ -69,28 +70,28 @@ async function load(source: Source, view: View, publish: (loaded: Omit<Loaded, "
     if (now.truncated) cuts.push({ ask, text: `Not everything is shown: ${now.truncated}.` });
     return [ask, before ? compare(before, now) : now];
   });
-  for (const [ask, part] of await Promise.all(answersOf)) {
+  const [answered, starts] = await Promise.all([Promise.all(answersOf), startsOf(source, view)]);
+  for (const [ask, part] of answered) {
     asks.set(ask.id, part);
     const hop = part as Partial<Hop>;
     if (hop.totalEdges !== undefined && hop.totalEdges > part.edges.length) {
       cuts.push({ ask, text: `${part.edges.length.toLocaleString("en")} of ${hop.totalEdges.toLocaleString("en")} edges are shown.` });
     }
   }
-  const starts = await startsOf(source, view);
   asks.set("starts", starts);
   const allColumns = new Map<string, ColumnInfo[]>();
   const shown = join(asks.values());
   let answers: Answers = { ...NOTHING, asks, allColumns };
   for (const key of view.wide) if (shown.tables.has(key)) allColumns.set(key, await everyColumn(source, key));
-  const tables = [...shown.tables.values()];
   // Lines between what is shown decide where cards are placed: the picture waits for them.
-  if (tables.length <= MOST_CARDS) {
+  if (shown.tables.size <= MOST_CARDS) {
+    const batches = batchesOf([starts, ...answered.map(([, part]) => part)]);
     const [extras, UPSTREAM, DOWNSTREAM] = await Promise.all([
-      source.extras(tables),
-      around(source, view, shown, "UPSTREAM"),
-      around(source, view, shown, "DOWNSTREAM"),
+      Promise.all(batches.map((batch) => source.extras(batch.tables))),
+      around(source, view, batches, "UPSTREAM"),
+      around(source, view, batches, "DOWNSTREAM"),
     ]);
-    answers = { asks, allColumns, extras, around: { UPSTREAM, DOWNSTREAM } };
+    answers = { asks, allColumns, extras: new Map(extras.flatMap((some) => [...some])), around: { UPSTREAM, DOWNSTREAM } };
   }
   publish({ answers, cuts, busy: false, error: null });
 }
@@ -106,16 +107,29 @@ async function startsOf(source: Source, view: View): Promise<Part> {
   return part;
 }
 
-async function around(source: Source, view: View, shown: Part, direction: "UPSTREAM" | "DOWNSTREAM"): Promise<Hop[]> {
-  const kinds = kindsOf(view.filters.clauses);
-  const tables: TableInfo[] = [...shown.tables.values()];
-  const columns = groupBy(shown.columns.keys(), tableOf);
-  const hops: Promise<Hop>[] = [];
-  for (let at = 0; at < tables.length; at += TABLES_AT_ONCE) {
-    const of = tables.slice(at, at + TABLES_AT_ONCE).flatMap((table) => [table.key, ...(columns.get(table.key) ?? [])]);
-    hops.push(hopAt(source, view, { of: of.slice(0, 500), direction, kinds, maxEdges: EDGES }));
+/** What each answer adds to those before it, by some tables at once: a further step asks for what it adds only. */
+export function batchesOf(parts: readonly Part[]): { tables: TableInfo[]; of: string[] }[] {
+  const known = new Set<string>();
+  const batches: { tables: TableInfo[]; of: string[] }[] = [];
+  for (const part of parts) {
+    const tables = [...part.tables.values()].filter((table) => !known.has(table.key));
+    const fresh = [...part.columns.keys()].filter((key) => !known.has(key));
+    const columns = groupBy(fresh, tableOf);
+    for (const key of [...part.tables.keys(), ...fresh]) known.add(key);
+    const whole = new Set(tables.map((table) => table.key));
+    const rest = fresh.filter((key) => !whole.has(tableOf(key)));
+    for (let at = 0; at < tables.length; at += TABLES_AT_ONCE) {
+      const some = tables.slice(at, at + TABLES_AT_ONCE);
+      batches.push({ tables: some, of: some.flatMap((table) => [table.key, ...(columns.get(table.key) ?? [])]).slice(0, NODES_AT_ONCE) });
+    }
+    for (let at = 0; at < rest.length; at += NODES_AT_ONCE) batches.push({ tables: [], of: rest.slice(at, at + NODES_AT_ONCE) });
   }
-  return Promise.all(hops);
+  return batches;
+}
+
+async function around(source: Source, view: View, batches: readonly { of: string[] }[], direction: "UPSTREAM" | "DOWNSTREAM"): Promise<Hop[]> {
+  const kinds = kindsOf(view.filters.clauses);
+  return Promise.all(batches.map(({ of }) => hopAt(source, view, { of, direction, kinds, maxEdges: EDGES, edgesOnly: true })));
 }
 
 async function hopAt(source: Source, view: View, question: Omit<HopQuestion, "asOf">): Promise<Hop> {
@@ -150,10 +164,11 @@ export function useExtras(tables: readonly TableInfo[]): Map<string, Extra> {
   return extras;
 }
 
-/** The answer to a question of a component; asked again when `question` changes. */
+/** The answer to a question of a component; asked again when `question` changes. An empty one waits. */
 export function useAnswer<T>(question: string, ask: () => Promise<T>): { answer: T | null; error: Error | null; busy: boolean } {
   const [state, setState] = useState<{ question: string; answer: T | null; error: Error | null }>({ question: "", answer: null, error: null });
   useEffect(() => {
+    if (!question) return;
     let current = true;
     ask().then(
       (answer) => current && setState({ question, answer, error: null }),
@@ -163,6 +178,6 @@ export function useAnswer<T>(question: string, ask: () => Promise<T>): { answer:
       current = false;
     };
   }, [question]);
-  const mine = state.question === question;
+  const mine = question !== "" && state.question === question;
   return { answer: mine ? state.answer : null, error: mine ? state.error : null, busy: !mine };
 }

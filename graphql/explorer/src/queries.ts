@@ -54,6 +54,13 @@ export const ADJACENT = document(`query ($of: [String!]!, $direction: Direction!
   }
 }`);
 
+/** What is around a picture: its lines, and how many there are beyond. What these lead to is not shown, and not asked. */
+export const AROUND = document(`query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $maxEdges: Int!) {
+  adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $maxEdges) {
+    totalEdges totalTables counts { key nodes } jobs { key kind completeness operation } edges { ...edge }
+  }
+}`);
+
 export const CLOSURE = document(`query ($columns: [String!], $tables: [String!], $direction: [Direction!], $kinds: [EdgeKind!], $asOf: DateTime) {
   subgraph(
     columns: $columns, tables: $tables, directions: $direction, kinds: $kinds, asOf: $asOf,
@@ -122,6 +129,23 @@ export const EXTRACT = `query ($sql: String!, $dialect: String!, $schema: String
     impact(first: 1) { totalCount tableCount }
     stated { source { table column } target { table column } kind subtype masking span { start end } }
     diagnostics { code severity message hint span { line column } }
+  }
+}`;
+
+export const PERSONAL_DATA = `{
+  piiReport { classes totalCount blindSpots sources(first: 500) { key name totalCount tags { name denied source why } } }
+}`;
+
+export const EXPOSURES = `query ($column: String!) {
+  exposures(column: $column) {
+    name totalCount stopped possiblyInTables influenced(first: 500) { name }
+    columns(first: 500) { key name table exposure hops reads lastRead users }
+  }
+}`;
+
+export const UNUSED = `query ($days: Int!) {
+  unused(days: $days) {
+    since until logFirstDay logLastDay totalCount notJudged tables(first: 500) { key name lastRead sure but feeds }
   }
 }`;
 

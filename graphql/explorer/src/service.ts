@@ -28,7 +28,7 @@ export class ServiceSource implements Source {
     const { service } = await this.ask(queries.SERVICE, {});
     const roles: string[] = service.roles;
     const isSteward = !service.readOnly && roles.includes("steward");
-    return { version: service.version, isSteward, dialects: service.dialects, readsSql: true, writtenAt: null, focus: [] };
+    return { version: service.version, isSteward, dialects: service.dialects, hasEditor: document.documentElement.dataset.editor !== undefined, readsSql: true, writtenAt: null, focus: [] };
   }
 
   async start() {
@@ -75,8 +75,8 @@ export class ServiceSource implements Source {
     return { hits: hits as Hit[], total: search.totalCount as number };
   }
 
-  async hop(question: HopQuestion): Promise<Hop> {
-    const { adjacent } = await this.ask(queries.ADJACENT, { ...question, asOf: question.asOf || null });
+  async hop({ edgesOnly, ...question }: HopQuestion): Promise<Hop> {
+    const { adjacent } = await this.ask(edgesOnly ? queries.AROUND : queries.ADJACENT, { ...question, asOf: question.asOf || null });
     const counts = new Map<string, number>(adjacent.counts.map((one: Json) => [one.key, one.nodes]));
     return { ...partOf(adjacent), totalEdges: adjacent.totalEdges, totalTables: adjacent.totalTables, counts };
   }
@@ -164,6 +164,27 @@ export class ServiceSource implements Source {
     }));
   }
 
+  async personalData() {
+    const { piiReport } = await this.ask(queries.PERSONAL_DATA, {});
+    const sources = piiReport.sources.map((one: Json) => {
+      const said = one.tags.filter((tag: Json) => !tag.denied);
+      const reasons: string[] = said.map((tag: Json) => (tag.why ? `${tag.source}: ${tag.why}` : tag.source));
+      return { key: one.key, name: one.name, classes: [...new Set(said.map((tag: Json) => tag.name))], reasons: [...new Set(reasons)], holders: one.totalCount };
+    });
+    return { classes: piiReport.classes, sources, total: piiReport.totalCount, blindSpots: piiReport.blindSpots };
+  }
+
+  async exposures(column: string) {
+    const { exposures } = await this.ask(queries.EXPOSURES, { column });
+    const influenced = exposures.influenced.map((one: Json) => one.name);
+    return { ...exposures, total: exposures.totalCount, possibly: exposures.possiblyInTables, influenced };
+  }
+
+  async unused(days: number) {
+    const { unused } = await this.ask(queries.UNUSED, { days });
+    return { ...unused, total: unused.totalCount };
+  }
+
   async describe(of: string, change: { description?: string; tags?: string[] }) {
     await this.change(queries.DESCRIBE, { of, ...change });
   }
@@ -182,9 +203,9 @@ export class ServiceSource implements Source {
     return answer;
   }
 
-  /** An answer is kept under its whole question. One that failed or was given up is asked again. */
+  /** An answer is kept under its whole question, and who asks it: roles see different things. One that failed or was given up is asked again. */
   private ask(query: string, variables: object, signal?: AbortSignal): Promise<Json> {
-    const question = JSON.stringify([query, variables]);
+    const question = JSON.stringify([query, variables, sessionStorage.getItem(TOKEN)]);
     const kept = this.answers.get(question);
     if (kept) return kept;
     const answer = this.send(query, variables, signal);
@@ -258,7 +279,7 @@ function columnInfo(found: Json): ColumnInfo {
 
 function partOf(found: Json): Part {
   const part = emptyPart();
-  for (const node of found.nodes) {
+  for (const node of found.nodes ?? []) {
     const table = tableInfo(node.__typename === "Column" ? node.table : node);
     part.tables.set(table.key, table);
     if (node.__typename === "Column") part.columns.set(node.key, columnInfo(node));

@@ -34,7 +34,9 @@ export interface Service {
   /** Whether the caller may change descriptions, tags and edges. */
   isSteward: boolean;
   dialects: string[];
-  /** Whether pasted SQL can be read. */
+  /** Whether there is a query editor, which not every service has. */
+  hasEditor: boolean;
+  /** Whether pasted SQL can be read and reports are made: not in a file. */
   readsSql: boolean;
   /** When the data was written, for an offline file. */
   writtenAt: string | null;
@@ -48,6 +50,8 @@ export interface HopQuestion {
   kinds: EdgeKind[];
   asOf: string;
   maxEdges: number;
+  /** Without the tables and columns at the ends of edges. */
+  edgesOnly?: boolean;
 }
 
 export interface ReachQuestion {
@@ -142,6 +146,47 @@ export interface StatementLineage {
   diagnostics: (Finding & { line: number | null; column: number | null })[];
 }
 
+export interface PersonalSource {
+  key: string;
+  name: string;
+  classes: string[];
+  /** What says so, and why. */
+  reasons: string[];
+  holders: number;
+}
+
+export interface ExposedColumn {
+  key: string;
+  name: string;
+  table: string;
+  exposure: string;
+  hops: number;
+  reads: number;
+  lastRead: string | null;
+  /** Null for who is no steward. */
+  users: string[] | null;
+}
+
+export interface Exposures {
+  name: string;
+  total: number;
+  stopped: string[];
+  possibly: string[];
+  columns: ExposedColumn[];
+  influenced: string[];
+}
+
+export interface UnusedReport {
+  since: string;
+  until: string;
+  logFirstDay: string;
+  logLastDay: string;
+  total: number;
+  notJudged: number;
+  /** The tables; `feeds` are those that are made from one, and dropped before it. */
+  tables: { key: string; name: string; lastRead: string | null; sure: string; but: string[]; feeds: string[] }[];
+}
+
 export interface Source {
   service(): Promise<Service>;
   start(): Promise<Start>;
@@ -157,6 +202,9 @@ export interface Source {
   paths(from: string, to: string, kinds: EdgeKind[], asOf: string): Promise<EvidenceStep[][]>;
   evidence(source: string, target: string, kind: EdgeKind, asOf: string): Promise<EvidenceStep[]>;
   extract(sql: string, dialect: string, schema: string, signal: AbortSignal): Promise<StatementLineage[]>;
+  personalData(): Promise<{ classes: string[]; sources: PersonalSource[]; total: number; blindSpots: string[] }>;
+  exposures(column: string): Promise<Exposures>;
+  unused(days: number): Promise<UnusedReport>;
   describe(key: string, change: { description?: string; tags?: string[] }): Promise<void>;
   assertEdge(source: string, target: string, subtype: string, masking: boolean): Promise<void>;
   retireEdge(source: string, target: string, kind: EdgeKind, job: string | null): Promise<number>;

@@ -26,7 +26,7 @@ export interface Filters {
 }
 
 export interface View {
-  page: "start" | "lineage" | "sql";
+  page: "start" | "lineage" | "sql" | "personal-data" | "unused";
   /** Where the picture starts: columns or tables. */
   of: string[];
   steps: Step[];
@@ -77,8 +77,12 @@ const TEXTS = ["namespace", "schema", "tag", "owner", "jobKind", "text"] as cons
 
 /** The fragment of a view, without `#`. Equal views have equal fragments. */
 export function toFragment(view: View): string {
-  if (view.page !== "lineage") return view.page === "sql" ? "/sql" : "/";
   const out = new URLSearchParams();
+  if (view.page === "personal-data") {
+    if (view.filters.tag) out.set("class", view.filters.tag);
+    if (view.selected) out.set("column", view.selected);
+  } else if (view.page === "unused" && view.filters.unread !== null) out.set("days", String(view.filters.unread));
+  if (view.page !== "lineage") return `/${view.page === "start" ? "" : view.page}${out.size ? `?${out}` : ""}`;
   view.of.forEach((key) => out.append("of", key));
   view.steps.forEach(({ direction, key, all }) => out.append("step", `${direction === "UPSTREAM" ? "u" : "d"}${all ? "*" : ""}:${key}`));
   const { filters } = view;
@@ -105,6 +109,13 @@ export function fromFragment(fragment: string): View {
   const [path = "", query = ""] = split(fragment.replace(/^#/, ""), "?");
   if (path === "/sql") return { ...START, page: "sql" };
   const given = new URLSearchParams(query);
+  if (path === "/personal-data") {
+    return { ...START, page: "personal-data", filters: { ...NO_FILTERS, tag: given.get("class") ?? "" }, selected: given.get("column") ?? "" };
+  }
+  if (path === "/unused") {
+    const days = number(given.get("days"));
+    return { ...START, page: "unused", filters: { ...NO_FILTERS, unread: days !== null && days >= 1 && days <= 36_500 ? days : null } };
+  }
   const of = given.getAll("of").filter(Boolean);
   if (path !== "/lineage" || !of.length) return START;
   const date = (name: string) => (Number.isNaN(Date.parse(given.get(name) ?? "")) ? "" : (given.get(name) ?? ""));

@@ -35,7 +35,11 @@ const CHANGES: [string, Partial<View>][] = [
 
 describe("a view and its URL", () => {
   test("are the same, whatever is in names", () => {
-    for (const view of [START, { ...START, page: "sql" } as View, FULL, startingAt(["n/a"])]) expect(fromFragment(`#${toFragment(view)}`)).toEqual(view);
+    const reports: View[] = [
+      { ...START, page: "personal-data", filters: { ...NO_FILTERS, tag: "e&mail" }, selected: "n/a#b" },
+      { ...START, page: "unused", filters: { ...NO_FILTERS, unread: 30 } },
+    ];
+    for (const view of [START, { ...START, page: "sql" } as View, ...reports, FULL, startingAt(["n/a"])]) expect(fromFragment(`#${toFragment(view)}`)).toEqual(view);
   });
 
   test.each(CHANGES)("%s is in the URL", (_, change) => {

@@ -15,14 +15,20 @@ __all__ = ["explorer_router"]
 _TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 
 
-def explorer_router() -> APIRouter:
-    """Return the routes. They require no role: the page holds no data, and asks for a token if one is needed."""
+def explorer_router(*, offers_editor: bool) -> APIRouter:
+    """Return the routes. They require no role: the page holds no data, and asks for a token if one is needed.
+
+    The page links to the query editor where `offers_editor` says that there is one.
+    """
     router = APIRouter(include_in_schema=False)
+    index = _files()["index.html"]
+    if offers_editor:
+        index = index.replace(b"<html ", b"<html data-editor ", 1)
 
     @router.get("/")
     async def page() -> Response:
         """Return the page."""
-        return HTMLResponse(_files()["index.html"], headers=page_headers(scripts=True))
+        return HTMLResponse(index, headers=page_headers(scripts=True))
 
     @router.get("/explorer/{name}")
     async def file(name: str) -> Response:

@@ -148,7 +148,7 @@ function Holders({ answer }: { answer: Exposures }) {
   return (
     <>
       <p>
-        {answer.total ? `${plural(answer.total, "other column")} in ${plural(tables.size, "table")} hold its values.` : "No other column holds its values."}
+        {answer.total ? `${plural(answer.total, "other column")} in ${plural(tables.size, "table")} ${answer.total === 1 ? "holds" : "hold"} its values.` : "No other column holds its values."}
         {answer.columns.length < answer.total && ` ${answer.columns.length} shown.`}
       </p>
       {answer.columns.some((one) => one.users === null && one.reads > 0) && <p className="note">Who reads them is shown to stewards.</p>}

@@ -105,6 +105,8 @@ def _by_user(usage: list[StoredUsage]) -> dict[str | None, dict[date, int]]:
     """Return the number of queries of each user by day; None are those of whom the log has no name."""
     found: defaultdict[str | None, dict[date, int]] = defaultdict(dict)
     for one in usage:
+        if not one.reads:
+            continue
         for user, queries in one.users.named:
             found[user][one.day] = queries
         unnamed = one.reads - sum(queries for _, queries in one.users.named)

@@ -198,7 +198,7 @@ def drift(
     store: StoreOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Which columns with personal data does the warehouse itself not know?
+    """Which personal data does the warehouse itself not know?
 
     Per number of hops from the source: how many columns carry their class as a tag there, and a mask. Then the columns
     that do not, and the statements that would set it. Nothing is run here.

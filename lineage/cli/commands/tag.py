@@ -203,7 +203,7 @@ def scan(
     lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Tag columns by their names and types, by rules, and by comments that say `pii: email`.
+    """Tag columns by names and types, rules, and comments (`pii: email`).
 
     Tags of rules that no longer match are removed. Those of people, and what they deny, stay.
 

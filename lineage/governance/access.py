@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 from datetime import date
 
 from lineage.frozen import frozen
 from lineage.governance.exposure import Exposure
 from lineage.governance.log_coverage import LogCoverage, log_coverage
-from lineage.governance.pii_report import Holder, PiiReport
+from lineage.governance.pii_report import Holder, PiiReport, ProvenStep
 from lineage.governance.warehouse_policies import Protection
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredUsage
 
 __all__ = ["Access", "AccessAudit", "audit_access", "pseudonyms"]
+
+_NEW_DAYS = 30
 
 
 @frozen
@@ -31,15 +33,21 @@ class Access:
     first_day: date
     last_day: date
     is_new: bool
+    path: tuple[ProvenStep, ...] = ()
 
 
 @frozen
 class AccessAudit:
-    """Who read what, and, before that, what the logs do not show."""
+    """Who read what, and, before that, what the logs do not show.
+
+    `new_readers` are, by class, the users who read values of it for the first time in the last 30 days of the logs,
+    in whatever column; hashes do not count. None: the logs cover no more than that.
+    """
 
     coverage: LogCoverage
     blind_spots: tuple[str, ...]
     accesses: tuple[Access, ...]
+    new_readers: Mapping[str, tuple[str, ...]] | None = None
 
 
 def audit_access(
@@ -64,18 +72,22 @@ def audit_access(
     for one in store.usages(sorted(holders)):
         days[one.of].append(one)
     found: list[Access] = []
+    begun: dict[tuple[str, str], date] = {}
     for key, usage in days.items():
         shown = min((holder for holder, _, _ in holders[key]), key=lambda one: one.exposure.rank)
         sources = tuple(sorted({name for _, name, _ in holders[key]}))
         classes = tuple(sorted({name for *_, names in holders[key] for name in names}))
         for user, read in _by_user(usage).items():
+            if user is not None and shown.exposure is not Exposure.MASKED:
+                for name in classes:
+                    begun[name, user] = min(begun.get((name, user), date.max), *read)
             asked = {
                 day: number
                 for day, number in read.items()
                 if (not since or day >= since) and (not until or day <= until)
             }
             if asked and (not users or user in users):
-                new = (coverage.last_day - min(read)).days < 30 < coverage.days
+                new = (coverage.last_day - min(read)).days < _NEW_DAYS < coverage.days
                 total = sum(asked.values())
                 found.append(
                     Access(
@@ -89,15 +101,30 @@ def audit_access(
                         min(asked),
                         max(asked),
                         new,
+                        shown.path,
                     )
                 )
     ordered = sorted(found, key=lambda one: (one.exposure.rank, -one.queries, one.user or "", one.column))
-    return AccessAudit(coverage, tuple(_blind_spots(report, coverage, found, since, until)), tuple(ordered))
+    spots = tuple(_blind_spots(report, coverage, found, since, until))
+    asked_users = {user: day for user, day in begun.items() if not users or user[1] in users}
+    return AccessAudit(coverage, spots, tuple(ordered), _new_readers(asked_users, coverage))
+
+
+def _new_readers(begun: Mapping[tuple[str, str], date], coverage: LogCoverage) -> dict[str, tuple[str, ...]] | None:
+    """Return the users by class whose first read of it (`begun`) is in the last days of the logs."""
+    if coverage.days <= _NEW_DAYS:
+        return None
+    found: defaultdict[str, list[str]] = defaultdict(list)
+    for (name, user), day in sorted(begun.items()):
+        if (coverage.last_day - day).days < _NEW_DAYS:
+            found[name].append(user)
+    return {name: tuple(users) for name, users in found.items()}
 
 
 def pseudonyms(audit: AccessAudit) -> dict[str, str]:
     """Return another name for each user: `user 1` and so on, by the order of the list."""
     users = dict.fromkeys(one.user for one in audit.accesses if one.user is not None)
+    users |= dict.fromkeys(user for named in (audit.new_readers or {}).values() for user in named)
     return {user: f"user {number}" for number, user in enumerate(users, start=1)}
 
 
@@ -105,6 +132,8 @@ def _by_user(usage: list[StoredUsage]) -> dict[str | None, dict[date, int]]:
     """Return the number of queries of each user by day; None are those of whom the log has no name."""
     found: defaultdict[str | None, dict[date, int]] = defaultdict(dict)
     for one in usage:
+        if not one.reads:
+            continue
         for user, queries in one.users.named:
             found[user][one.day] = queries
         unnamed = one.reads - sum(queries for _, queries in one.users.named)

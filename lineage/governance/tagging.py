@@ -18,7 +18,7 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredColumn, StoredTag
 from lineage.traversal import NameLookupError, UnknownNameError, resolve_column, resolve_table
 
-__all__ = ["ANY_CLASS", "Classification", "classify", "column_to_tag", "named_column"]
+__all__ = ["ANY_CLASS", "Classification", "classify", "column_to_tag", "columns_tagged", "named_column"]
 
 ANY_CLASS = "pii"
 """The class of personal data of any kind; denied, it denies all classes."""
@@ -75,6 +75,25 @@ def classify(store: GraphStore, rules: ClassRules) -> Classification:
         for key, tags in by_column.items()
     }
     return Classification({key: tags for key, tags in counting.items() if tags}, denials, tuple(pending))
+
+
+def columns_tagged(store: GraphStore, names: Collection[str], rules: ClassRules) -> set[str]:
+    """Return the keys of the columns that have one of these tags, a class or any other, in whatever case.
+
+    What is denied does not count, nor what only flows into a column: see `make_report` for that.
+
+    Raises:
+        StoreError: the store could not be read.
+    """
+    wanted = {name.casefold() for name in names}
+    known = classify(store, rules)
+    found = {key for key, tags in known.tags.items() if any(one.name.casefold() in wanted for one in tags)}
+    for column in store.tagged_columns():
+        tags = {*column.tags, *(tag for facts in column.stated_facts for tag in facts.tags)}
+        matching = {tag for tag in tags if tag.casefold() in wanted}
+        if matching and not known.denies(column.key, matching):
+            found.add(column.key)
+    return found
 
 
 def named_column(store: GraphStore, text: str) -> str:

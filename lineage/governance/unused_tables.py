@@ -7,19 +7,21 @@ may read what the pipeline writes.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import re
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from datetime import date, timedelta
 
 from lineage.frozen import frozen
 from lineage.governance.log_coverage import LogCoverage, log_coverage
-from lineage.model.names import dataset_of, is_column_key
+from lineage.model.names import dataset_of, is_column_key, split_dataset_key, split_name
 from lineage.model.statement import DatasetKind
 from lineage.store.protocol import GraphStore
-from lineage.store.values import Direction, StoredDataset, StoredJob
+from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredJob
 
 __all__ = ["UnusedColumn", "UnusedReport", "UnusedTable", "find_unused"]
 
+_WORD = re.compile(r"\w+")
 _OUTSIDE = frozenset((DatasetKind.EXPOSURE, DatasetKind.FILE, DatasetKind.TOPIC))
 
 
@@ -44,11 +46,15 @@ class UnusedTable:
 
 @frozen
 class UnusedColumn:
-    """A column of a used table that nobody reads, and that nothing used is made from."""
+    """A column of a used table that nobody reads, and that nothing used is made from.
+
+    `star_reads` is the number of queries that read it all the same, because of `SELECT *`: none names it.
+    """
 
     key: str
     table: str
     column: str
+    star_reads: int = 0
 
 
 @frozen
@@ -94,7 +100,7 @@ def find_unused(store: GraphStore, days: int, until: date, *, columns: bool = Fa
         )
         for key in _in_order(unused, made_from, names)
     )
-    found = _unused_columns(store, [one for one in judged if one.key in used], used, since) if columns else ()
+    found = _unused_columns(store, [one for one in judged if one.key in used], used, jobs, since) if columns else ()
     return UnusedReport(since, until, coverage, tables, tuple(found), len(datasets) - len(judged), len(judged))
 
 
@@ -159,20 +165,56 @@ def _sureness(dataset: StoredDataset, coverage: LogCoverage, since: date, until:
 
 
 def _unused_columns(
-    store: GraphStore, datasets: Collection[StoredDataset], used: Collection[str], since: date
+    store: GraphStore,
+    datasets: Collection[StoredDataset],
+    used: Collection[str],
+    jobs: Iterable[StoredJob],
+    since: date,
 ) -> list[UnusedColumn]:
     names = {one.key: one.display_name for one in datasets}
     columns = {one.key: one for one in store.columns(list(names)) if one.parent is None}
-    read = {one.of for one in store.usages(sorted(columns), since=since) if one.reads}
+    reads: Counter[str] = Counter()
+    for one in store.usages(sorted(columns), since=since):
+        reads[one.of] += one.reads
+    words = _words(jobs, since)
+    named = {key for key in +reads if _is_named(columns[key], words.get(columns[key].dataset))}
     targets: defaultdict[str, set[str]] = defaultdict(set)
-    for hop in store.expand(columns.keys() - read, Direction.DOWNSTREAM):
+    for hop in store.expand(columns.keys() - named, Direction.DOWNSTREAM):
         if dataset_of(hop.edge.target) in used:
             targets[hop.edge.target].add(hop.via)
     # What leads to the rows of a used table is used, and what leads to a used column.
-    level = {target for target in targets if not is_column_key(target)} | (targets.keys() & read)
+    level = {target for target in targets if not is_column_key(target)} | (targets.keys() & named)
     leading: set[str] = set()
     while level:
-        level = {via for target in level for via in targets.get(target, ())} - leading - read
+        level = {via for target in level for via in targets.get(target, ())} - leading - named
         leading |= level
-    rest = sorted(columns.keys() - read - leading, key=lambda key: (names[columns[key].dataset], key))
-    return [UnusedColumn(key, names[columns[key].dataset], columns[key].display_path) for key in rest]
+    rest = sorted(columns.keys() - named - leading, key=lambda key: (names[columns[key].dataset], key))
+    return [
+        UnusedColumn(key, names[columns[key].dataset], columns[key].display_path, max(0, reads[key])) for key in rest
+    ]
+
+
+def _words(jobs: Iterable[StoredJob], since: date) -> dict[str, set[str] | None]:
+    """Return the words of the SQL that reads each table; None if some of it may read columns that it does not name.
+
+    That is what has no SQL, what does not name the table (it was read by way of a temporary one), and NATURAL joins.
+    """
+    found: dict[str, set[str] | None] = {}
+    for job in jobs:
+        if job.last_seen.date() < since:
+            continue
+        words = {*_WORD.findall((job.sql or "").casefold())}
+        for key in job.reads:
+            before = found.get(key, set())
+            is_known = "natural" not in words and {*_WORD.findall(_last_part(key))} <= words
+            found[key] = before | words if is_known and before is not None else None
+    return found
+
+
+def _last_part(key: str) -> str:
+    return [part for part, _ in split_name(split_dataset_key(key)[1])][-1].casefold()
+
+
+def _is_named(column: StoredColumn, words: set[str] | None) -> bool:
+    """Return whether SQL with these words may name a column: if not, it is read because of `SELECT *` only."""
+    return words is None or {*_WORD.findall(column.display_path.casefold())} <= words

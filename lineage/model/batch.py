@@ -387,8 +387,9 @@ class DiagnosticRecord:
 class UsageRecord:
     """Number of queries that read and wrote a dataset or a column (by key) on one day (UTC), as one batch counted them.
 
-    `users` are pairs of a user and that user's number of queries. A store keeps the names of the `MAX_NAMED_USERS`
-    most frequent users, and only the number of the others.
+    `users` are pairs of a user and that user's number of queries: of a column those that read it, of a dataset those
+    that read or wrote it. A store keeps the names of the `MAX_NAMED_USERS` most frequent users, and only the number of
+    the others.
     """
 
     of: str

@@ -495,7 +495,10 @@ class StoredDiagnostic(DiagnosticRecord):
 
 @frozen
 class StoredUsage:
-    """Use of a dataset or column on a day (UTC), summed over ingests: numbers of queries that read and wrote it."""
+    """Use of a dataset or column on a day (UTC), summed over ingests: numbers of queries that read and wrote it.
+
+    `users` of a column are those who read it; of a dataset, those who read or wrote it.
+    """
 
     of: str
     day: date

@@ -123,10 +123,14 @@ def test_who_read_a_class(tagged: Path) -> None:
         ("mailer", "export.newsletter.email_domain", "partial", 1),
     }
     assert done["blind_spots"][0] == "only what is in the logs from 2026-01-03 to 2026-02-28 of postgres"
+    assert done["new_readers"] == {"email": ["ana", "bo", "cy", "dba", "mailer"]}
+    text = lineage("pii", "access", "--class", "email", "--store", tagged).out
+    assert text.startswith("new readers of email in the last 30 days of the logs: ana, bo, cy")
     since = lineage("pii", "access", "--class", "email", "--since", "2026-02-21", "--json", "--store", tagged).json
     assert {one["user"] for one in since["accesses"]} == {"bo", "cy", "dba", "mailer"}
     hidden = lineage("pii", "access", "--hide-users", "--json", "--store", tagged).out
     assert not {"ana", "mailer"} & {one["user"] for one in json.loads(hidden)["accesses"]}
+    assert set(json.loads(hidden)["new_readers"]["email"]) <= {f"user {number}" for number in range(1, 10)}
     done = lineage("pii", "access", "--since", "2027-01-01", "--store", tagged)
     assert done.code == 1
     assert "no log covers 2027-01-01" in done.err

@@ -199,3 +199,21 @@ def test_of_several_sources_people_come_first(path: Path) -> None:
         assert tag.source == "manual"
         store.change_tags(removed=[tag.identity])
         assert [one.source for one in classify(store, default_rules()).tags[key]] == ["csv"]
+
+
+def test_impact_by_tag_masking_and_kind_of_table(path: Path) -> None:
+    def columns(*options: str) -> set[str]:
+        found = lineage("impact", "crm.customers.email", "--json", "--store", path, *options)
+        assert found.code == 0
+        return {f"{one['table']}.{one['column']}" for one in found.json["columns"]}
+
+    lineage("tag", "add", "mart.reachable.contact", "email", "--store", path)
+    lineage("tag", "add", "mart.hashed_audience.email_hash", "email", "--store", path)
+    assert columns("--tag", "email") == {"mart.reachable.contact", "mart.hashed_audience.email_hash"}
+    assert columns("--tag", "email", "--unmasked") == {"mart.reachable.contact"}
+    assert columns("--tag", "email", "--masked") == {"mart.hashed_audience.email_hash"}
+    assert columns("--tag", "email", "--table-kind", "table") == set()
+    assert "export.newsletter.email" in columns("--table-kind", "table", "--unmasked")
+    shown = lineage("impact", "crm.customers.email", "--tag", "email", "--store", path, columns=80)
+    assert shown.out.startswith("2 of ")
+    assert max(map(len, shown.out.splitlines())) <= 80

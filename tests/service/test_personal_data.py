@@ -70,3 +70,44 @@ def test_only_stewards_see_names_of_users_and_sql(tmp_path: Path) -> None:
     assert [one["users"] for one in shown if one["name"] == "staged.mail"] == [["ana"]]
     assert shown[0]["path"][0]["sql"] == ["email"]
     assert "ana" not in str(hidden)
+
+
+AUDIT = """{ accessAudit(classes: ["email"]) { totalCount blindSpots logLastDay newReaders { name users }
+  accesses { user column exposure queries firstDay lastDay isNew sources path { sql } } } }"""
+
+
+def test_who_read_a_class_by_role(tmp_path: Path) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    later = replace(READ, day=day(60).date(), users=(("zoe", 1),), last_read=day(60))
+    with open_store(tmp_path / "store.db") as store:
+        fill(store)
+        store.apply(replace(batch(run="usage"), usage=(READ, later, replace(later, of=key("staged")))))
+        with running(store, Settings(tokens=tokens.path)) as service:
+            (reader, _), (steward, _) = (tokens.create(str(one), [one]) for one in (Role.READER, Role.STEWARD))
+            service.data(TAG, steward, c="users.email", n="email")
+            hidden, shown = (service.data(AUDIT, token)["accessAudit"] for token in (reader, steward))
+            only = AUDIT.replace(")", ', users: ["zoe"])', 1)
+            assert service.refusal(only, reader)["code"] == "FORBIDDEN"
+            assert {one["user"] for one in service.data(only, steward)["accessAudit"]["accesses"]} == {"zoe"}
+            late = AUDIT.replace(")", ', since: "2030-01-01")', 1)
+            assert service.refusal(late, reader)["code"] == "NOT_FOUND"
+    staged = [one for one in shown["accesses"] if one["column"] == "staged.mail"]
+    assert {(one["user"], one["queries"], one["isNew"]) for one in staged} == {("ana", 1, False), ("zoe", 1, True)}
+    assert shown["newReaders"] == [{"name": "email", "users": ["zoe"]}]
+    assert shown["blindSpots"][0].startswith("only what is in the logs")
+    assert staged[0]["path"] == [{"sql": ["email"]}]
+    assert not {"ana", "zoe"} & {*str(hidden).replace("'", " ").split()}
+    assert {one["user"] for one in hidden["accesses"]} == {"user 1", "user 2"}
+    assert {step["sql"] is None for one in hidden["accesses"] for step in one["path"]} == {True}
+
+
+def test_what_depends_on_a_column_by_tag(service: Service) -> None:
+    impact = """query ($t: [String!]) { impact(column: "users.email", filter: {tags: $t}) {
+      totalCount nodes { column { name } } } }"""
+    every = service.data(impact)["impact"]["totalCount"]
+    service.data(TAG, c="staged.mail", n="email")
+    found = service.data(impact, t=["Email"])["impact"]
+    assert (found["totalCount"], [one["column"]["name"] for one in found["nodes"]]) == (1, ["staged.mail"])
+    assert every > 1
+    service.data(TAG, c="staged.mail", n="email", d=True)
+    assert service.data(impact, t=["email"])["impact"]["totalCount"] == 0

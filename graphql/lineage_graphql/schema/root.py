@@ -17,6 +17,7 @@ from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.limits.extension import WithinLimits
 from lineage_graphql.schema import diff, extraction, stewardship
+from lineage_graphql.schema.access_audit import AccessAudits
 from lineage_graphql.schema.exposures import PersonalData
 from lineage_graphql.schema.fields import LONG, Long, argument
 from lineage_graphql.schema.lists.groups import Groups
@@ -43,7 +44,7 @@ def _reader(info: LineageInfo) -> None:
 
 
 @strawberry.type(description="Queries. Each needs the role reader.")
-class Query(Lookups, Lists, TableUsages, Subgraphs, AdjacentQueries, Groups, PersonalData):
+class Query(Lookups, Lists, TableUsages, Subgraphs, AdjacentQueries, Groups, PersonalData, AccessAudits):
     """The queries."""
 
     impact = strawberry.field(

@@ -12,6 +12,7 @@ import typer
 from rich.cells import cell_len
 from rich.text import Text
 
+from lineage.cli.commands.filtered_impact import ImpactFilter, MaskedOption, TableKindOption, TagOption
 from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, is_column_key, split_name
@@ -45,6 +46,7 @@ __all__ = [
 ]
 
 
+_ALL = ImpactFilter()
 _MAX_HOLDERS = 3
 _UNDER_FORMER_HOLDER = {"impact": "what read it then", "root-cause": "where it came from then"}
 """By command, what the same command shows of a table that had the name before."""
@@ -124,6 +126,9 @@ def impact(
     limit: LimitOption = 10_000,
     limit_per_hop: HopLimitOption = None,
     as_of: AsOfOption = None,
+    tag: TagOption = None,
+    masked: MaskedOption = None,
+    table_kind: TableKindOption = None,
     rows: RowsOption = 40,
     output: FormatOption = OutputFormat.TABLE,
     paths: PathsOption = False,
@@ -135,9 +140,14 @@ def impact(
     the column has.
 
     Example, values only: lineage impact shop.orders.amount --max-references 0
+
+    Example, dashboards: lineage impact crm.people.email --unmasked --table-kind exposure
     """
     options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
-    _ask("impact", find_impact, name, store, options, output, rows, paths=paths, tree=tree)
+    wanted = ImpactFilter(tuple(tag or ()), masked, tuple(table_kind or ()))
+    if tree and not wanted.is_empty:
+        raise typer.BadParameter("--tree shows all columns: leave out --tag, --masked, --unmasked and --table-kind")
+    _ask("impact", find_impact, name, store, options, output, rows, paths=paths, tree=tree, wanted=wanted)
 
 
 def root_cause(
@@ -211,6 +221,7 @@ def _ask(
     *,
     paths: bool,
     tree: bool,
+    wanted: ImpactFilter = _ALL,
 ) -> None:
     """Print the answer to `lineage impact` or `lineage root-cause`, and what limits it."""
     if paths and output is not OutputFormat.JSON:
@@ -223,7 +234,9 @@ def _ask(
         broken = broken_reads(opened, {target.dataset, *answer.by_dataset}) if options.as_of is None else []
         keys = {target.key, *(one.key for one in answer.outlines)} if command == "root-cause" else ()
         gone = gone_sources(opened, keys) if options.as_of is None else []
-        if output is OutputFormat.JSON:
+        if not wanted.is_empty:
+            _print_chosen(opened, answer, wanted, output, rows)
+        elif output is OutputFormat.JSON:
             _print_json(opened, answer, broken, gone, paths=paths)
         else:
             print_answer(opened, answer, output, rows, tree=tree)
@@ -389,6 +402,34 @@ def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: 
     if answer.truncated is not None and answer.truncated.startswith("max_references=") and ";" not in answer.truncated:
         note(answer.truncated.replace("max_references=", "--max-references "))  # the user's own wish
     elif answer.truncated:
+        note(f"incomplete: stopped by {answer.truncated}", "yellow")
+
+
+def _print_chosen(store: GraphStore, answer: Answer, wanted: ImpactFilter, output: OutputFormat, rows: int) -> None:
+    """Print those of the columns that are wanted; as JSON, each with its whole paths."""
+    chosen = wanted.chosen(store, answer)
+    most = rows if rows and output is OutputFormat.TABLE else len(chosen)
+    shown = answer.shown(one.node for one in chosen[:most])
+    if output is OutputFormat.JSON:
+        values = {
+            "start": answer.start.name, "filter": wanted.text, "reached": answer.total,
+            "columns": [one.to_dict() for one in shown], "truncated": answer.truncated,
+        }  # fmt: skip
+        print_object(with_evidence(values, _jobs_of(store, (route for one in shown for route in one.routes))))
+        return
+    neighbours = [_neighbour(reached, upstream=False) for reached in shown]
+    names = answer.names_of(key for key in neighbours if key is not None)
+    listed = [
+        _row(reached, False, _with_rows(names, key) if key is not None else None)
+        for reached, key in zip(shown, neighbours, strict=True)
+    ]
+    if output is OutputFormat.TABLE:
+        say(wanted.headline(answer, len(chosen)), subject=answer.start.name)
+    if listed or output is OutputFormat.CSV:
+        print_listing(("hops", "column", "influence", "how", "masked", "by way of"), listed, output, _LOOK)
+    if len(shown) < len(chosen):
+        note(f"… and {len(chosen) - len(shown):,} more; --rows 0 shows all")
+    if answer.truncated:
         note(f"incomplete: stopped by {answer.truncated}", "yellow")
 
 

@@ -74,6 +74,8 @@ _LOOK = Look(
     names=("column", "source"), words=("proof",), cuts=("exposure",),
     styles={"proof": "dim"},
 )  # fmt: skip
+_NAMED = 10
+"""Number of new readers that are named."""
 _TABLE = (
     "column", "exposure", "source", "confidence", "hops", "verdict", "reads", "users", "last read", "warehouse",
     "proof",
@@ -281,13 +283,19 @@ def access(
     ]  # fmt: skip
     if output is OutputFormat.JSON:
         listed = [dict(zip(columns, row, strict=True)) for row in rows]
-        print_object({"blind_spots": list(audit.blind_spots), "accesses": listed})
+        new = audit.new_readers
+        named = None if new is None else {name: [shown.get(one, one) for one in users] for name, users in new.items()}
+        print_object({"blind_spots": list(audit.blind_spots), "new_readers": named, "accesses": listed})
         return
     for spot in audit.blind_spots:
         note(f"not seen: {spot}" if not spot.startswith("only") else spot, "yellow")
     if output is OutputFormat.TABLE and not rows:
         say("in what the logs cover, nobody read it")
         return
+    for name, users in (audit.new_readers or {}).items() if output is OutputFormat.TABLE else ():
+        first = ", ".join(shown.get(one, one) for one in users[:_NAMED])
+        more = f" and {len(users) - _NAMED:,} more" if len(users) > _NAMED else ""
+        say(f"new readers of {name} in the last 30 days of the logs: {first}{more}")
     print_listing(columns, rows, output, Look(names=("column",), cuts=("queries",)))
 
 

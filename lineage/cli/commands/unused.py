@@ -36,6 +36,8 @@ def unused(
     They are listed in the order in which they can be dropped. What only a pipeline reads is not used by that. Without
     a log of that time, it refuses. Nothing is dropped.
 
+    With --columns: a column that is read by SELECT * only is listed too, with the number of these queries.
+
     Example: lineage unused --days 90
     """
     day = until.date() if until else datetime.now(UTC).date()
@@ -64,7 +66,8 @@ def unused(
     if rows:
         print_listing(_COLUMNS, rows, output, _LOOK)
     for one in found.columns:
-        say(f"unused column {one.table}.{one.column}")
+        star = f", but for SELECT * ({one.star_reads:,})" if one.star_reads else ""
+        say(f"unused column {one.table}.{one.column}{star}")
 
 
 def _duration(microseconds: int, runs: int) -> str | None:
@@ -89,7 +92,10 @@ def _plain(found: UnusedReport) -> dict[str, object]:
             }
             for one in found.tables
         ],
-        "columns": [{"key": one.key, "table": one.table, "column": one.column} for one in found.columns],
+        "columns": [
+            {"key": one.key, "table": one.table, "column": one.column, "star_reads": one.star_reads}
+            for one in found.columns
+        ],
     }  # fmt: skip
 
 

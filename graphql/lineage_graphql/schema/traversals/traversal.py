@@ -11,6 +11,8 @@ from typing import Annotated, Any
 
 import strawberry
 
+from lineage.governance.rules import default_rules
+from lineage.governance.tagging import columns_tagged
 from lineage.model.influence.transformations import EdgeKind
 from lineage.model.statement import DatasetKind
 from lineage.store.protocol import GraphStore
@@ -94,13 +96,23 @@ class ReachedFilter:
         "Upstream: only columns without contributions (true), or with some (false).", default=None
     )
 
+    tags: list[str] | None = doc_field(
+        "Only columns that have one of these tags now, such as email; what only flows into a column is no tag of it.",
+        default=None,
+    )
+
+    def tagged(self, store: GraphStore) -> Collection[str] | None:
+        """Return the keys of the columns with the wanted tags; None if any will do."""
+        tags = some_of("tags", self.tags)
+        return columns_tagged(store, tags, default_rules()) if tags else None
+
     def tables_of(self, store: GraphStore, reached: Collection[str]) -> Collection[str]:
         """Return those of the reached tables that are of the wanted kinds."""
         kinds = some_of("tableKinds", self.table_kinds)
         return [one.key for one in store.datasets(reached) if one.kind in kinds] if kinds else reached
 
     def admits(self, reached: Outline) -> bool:
-        """Return whether a column passes the filter, apart from the kind of its table."""
+        """Return whether a column passes the filter, apart from the kind of its table and its tags."""
         return (
             (self.namespace is None or reached.dataset.startswith(f"{self.namespace}/"))
             and (self.table is None or self.table.casefold() in reached.table.casefold())
@@ -253,7 +265,12 @@ def _find(store: GraphStore, answer: Answer, wanted: ReachedFilter | None, asked
         start, size = _slice(answer.total, asked, answer.index_of)
         return _Found(answer, answer.page(start, size), start, answer.total, answer.by_hop, tables)
     among = frozenset(wanted.tables_of(store, answer.by_dataset.keys()))
-    admitted = [one for one in answer.outlines if one.dataset in among and wanted.admits(one)]
+    tagged = wanted.tagged(store)
+    admitted = [
+        one
+        for one in answer.outlines
+        if one.dataset in among and wanted.admits(one) and (tagged is None or one.key in tagged)
+    ]
     ranks = [(one.hops, one.references, one.key) for one in admitted]
     start, size = _slice(len(admitted), asked, lambda rank: bisect_left(ranks, rank))
     counts = Counter(one.dataset for one in admitted)

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from lineage.model.batch import JobRecord, UsageRecord
+from lineage.model.names import is_column_key
 from lineage_ingest.query_log.pipeline.extraction import EPOCH, moment
 
 __all__ = ["COUNTED_SCHEMA", "RUNS_OF_UNITS_SCHEMA", "JobRuns", "counted", "runs_by_unit", "totals_of", "usage_by_day"]
@@ -183,7 +184,8 @@ def _usage(
         for of in written:
             use = found.get(of) or found.setdefault(of, _Use())
             use.writes += runs
-            use.count(user, runs)
+            if not is_column_key(of):  # the users of a column are those who read it
+                use.count(user, runs)
             use.last_write = _later(use.last_write, last)
     for of, use in sorted(found.items()):
         users = tuple(sorted(use.users.items()))

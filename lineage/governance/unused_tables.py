@@ -1,8 +1,8 @@
 """Tables that nobody reads and that nothing used is made from, in the order in which they can be dropped.
 
-A table is used if a query that writes nothing reads it, if a dashboard, a file or a topic is made from it (who reads
-these is not known), or if something used is. What a pipeline reads is not used by that alone: nobody
-may read what the pipeline writes.
+A table is used if a query that writes nothing reads it, or something of which no job is known; if a dashboard, a file
+or a topic is made from it (who reads these is not known); or if something used is. What a pipeline reads is not used by
+that alone: nobody may read what the pipeline writes.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from datetime import date, timedelta
 
 from lineage.frozen import frozen
 from lineage.governance.log_coverage import LogCoverage, log_coverage
+from lineage.model.batch import JobKind
 from lineage.model.names import dataset_of, is_column_key, split_dataset_key, split_name
 from lineage.model.statement import DatasetKind
 from lineage.store.protocol import GraphStore
@@ -80,12 +81,15 @@ def find_unused(store: GraphStore, days: int, until: date, *, columns: bool = Fa
     since = until - timedelta(days=days - 1)
     coverage = log_coverage(store, since, until)
     datasets = {one.key: one for one in store.datasets() if one.dropped_at is None}
-    jobs = [one for one in store.jobs() if one.retired_at is None]
-    used = _used(datasets, jobs, since)
+    # A policy or grant names a table, and reads nothing of it.
+    jobs = [one for one in store.jobs() if one.retired_at is None and one.kind is not JobKind.POLICY]
+    last_reads = {one.of: one.last_read.date() for one in store.usage_totals() if one.last_read is not None}
+    read_by_jobs = {key for job in jobs for key in job.reads}
+    unexplained = {key for key, day in last_reads.items() if day >= since and key not in read_by_jobs}
+    used = _used(datasets, jobs, since, unexplained)
     judged = [one for one in datasets.values() if one.namespace in coverage.namespaces and one.kind not in _OUTSIDE]
     unused = {one.key for one in judged} - used
     names = store.dataset_names(unused | {key for job in jobs for key in job.writes})
-    last_reads = {one.of: one.last_read.date() for one in store.usage_totals() if one.last_read is not None}
     made_from = _made_from(jobs)
     costs = _costs(jobs)
     tables = tuple(
@@ -104,8 +108,11 @@ def find_unused(store: GraphStore, days: int, until: date, *, columns: bool = Fa
     return UnusedReport(since, until, coverage, tables, tuple(found), len(datasets) - len(judged), len(judged))
 
 
-def _used(datasets: Mapping[str, StoredDataset], jobs: Iterable[StoredJob], since: date) -> set[str]:
-    used = {key for key, one in datasets.items() if one.kind in _OUTSIDE}
+def _used(
+    datasets: Mapping[str, StoredDataset], jobs: Iterable[StoredJob], since: date, unexplained: Collection[str]
+) -> set[str]:
+    """Return what is used; what was read by no known job (`unexplained`) counts as read by a query."""
+    used = {key for key, one in datasets.items() if one.kind in _OUTSIDE} | (datasets.keys() & unexplained)
     sources: defaultdict[str, set[str]] = defaultdict(set)
     for job in jobs:
         if not job.writes and job.last_seen.date() >= since:

@@ -9,7 +9,7 @@ from lineage.governance.pii_report import make_report
 from lineage.governance.rules import default_rules
 from lineage.governance.tagging import classify
 from lineage.governance.unused_tables import find_unused
-from lineage.model.batch import UsageRecord
+from lineage.model.batch import JobKind, UsageRecord
 from lineage.model.facts import Facts, FactsRecord
 from lineage.sql.resolve.calls.functions import value_functions
 from lineage.store import GraphStore
@@ -47,3 +47,11 @@ def test_the_same_answers(store: GraphStore) -> None:
     plan = plan_erasure(store, found, value_functions(), key("a.mail"), key("a.id"))
     assert [one.statement for one in plan.steps] == ["DELETE FROM b WHERE id = :key;", "DELETE FROM a WHERE id = :key;"]
     assert [one.table for one in plan.out_of_reach] == ["c"]
+
+
+def test_what_a_policy_names_is_not_used_by_that_and_what_something_unknown_reads_is(store: GraphStore) -> None:
+    granted = job("grant", at=3, reads=["granted"], kind=JobKind.POLICY)
+    read = UsageRecord(key("read"), day(3).date(), reads=1, users=(("ana", 1),), last_read=day(3))
+    made = batch(table("granted", "x", at=1), table("read", "x", at=1), query("q", at=3, reads=["other"]), granted)
+    store.apply(replace(made, usage=(read,)))
+    assert [one.name for one in find_unused(store, 2, day(3).date()).tables] == ["granted"]

@@ -77,7 +77,7 @@ def _watch(child: multiprocessing.process.BaseProcess, tried: Path) -> str | Non
             waited = time.time() - tried.stat().st_mtime
         except FileNotFoundError:
             continue
-        if waited > HANG + 15:  # what minimises a failure takes 15
+        if waited > HANG:
             child.kill()
             child.join()
             return "hang"

@@ -34,7 +34,7 @@ def run(name: str, seed: int, seconds: float, folder: Path) -> None:
             if failure is not None:
                 found[failure] += 1
                 if found[failure] == 1:
-                    _report(name, failure, _minimised(target, attempt, tried, failure), folder)
+                    _report(name, failure, _minimised(target, attempt, tried, failure, current(folder, name)), folder)
             count += 1
             (folder / f".{name}.count").write_text(str(count))
     current(folder, name).unlink(missing_ok=True)
@@ -71,7 +71,7 @@ def _report(name: str, failure: str, tried: Input, folder: Path) -> None:
     print(f"{name} ({tried.kind}): {failure}\n  python -m tests.fuzz --repeat {path}", flush=True)
 
 
-def _minimised(target: Target, attempt: Attempt, tried: Input, failure: str) -> Input:
+def _minimised(target: Target, attempt: Attempt, tried: Input, failure: str, path: Path) -> Input:
     """Return the input without what the failure does not need."""
     until = time.time() + _MINIMISING
     smaller = True
@@ -81,6 +81,7 @@ def _minimised(target: Target, attempt: Attempt, tried: Input, failure: str) -> 
             if time.time() > until:
                 return tried
             one = replace(tried, data=data)
+            write_input(path, one)
             if (not tried.planted or MARKER.encode() in data) and failure_of(target, attempt, one) == failure:
                 tried, smaller = one, True
                 break

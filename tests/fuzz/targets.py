@@ -12,7 +12,7 @@ from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
-from lineage import extract
+from lineage import StatementLineage, extract
 from lineage.model.dialects import DIALECTS
 from lineage.sql.scan.implementation import PYTHON, native_engine
 from lineage.store import open_store
@@ -67,10 +67,15 @@ def _draw_sql(draw: random.Random) -> Input:
     )
 
 
+def _names_the_marker(statement: StatementLineage) -> bool:
+    """Return whether the string stands where a name belongs, as in `FROM 'file.csv'`: a name is no literal."""
+    return MARKER.lower() in repr((statement.sources, statement.target, statement.edges)).lower()
+
+
 def _extract(tried: Input) -> str | None:
     text = tried.data.decode("utf-8", "replace")
-    planted = MARKER not in PYTHON.mask_literals(text, tried.kind)
     found = extract(text, tried.kind)
+    planted = MARKER not in PYTHON.mask_literals(text, tried.kind) and not any(map(_names_the_marker, found))
     return problems((one for statement in found for one in statement.diagnostics), planted)
 
 

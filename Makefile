@@ -16,7 +16,7 @@ N ?= 2000
 SEED ?= 1
 DIALECT ?= duckdb
 
-.PHONY: help setup native lock demo test soundness soundness-warehouse lint format bench docs dist check editor explorer vscode openlineage-schemas clean
+.PHONY: help setup native lock demo test soundness soundness-warehouse fuzz lint format bench docs dist check editor explorer vscode openlineage-schemas clean
 
 help: ## what each command does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-19s %s\n", $$1, $$2}'
@@ -141,6 +141,9 @@ soundness: setup ## N random queries against an engine (N=100000 SEED=1 DIALECT=
 
 soundness-warehouse: setup ## N random warehouses, ingested and asked about, against DuckDB (N=2000 SEED=1)
 	@$(BIN)/python -m tests.soundness.warehouse $(N) --seed $(SEED)
+
+fuzz: setup ## mutated SQL, logs, manifests, events, exports and documents (SECONDS=60 for each; TARGETS="sql log")
+	@$(BIN)/python -m tests.fuzz $(TARGETS) --seconds $(or $(SECONDS),60)
 
 lint: $(VENV)/.installed ## ruff, mypy strict, import-linter
 	@$(BIN)/ruff check .

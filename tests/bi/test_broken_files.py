@@ -84,6 +84,15 @@ def test_a_corrupt_pbix(tmp_path: Path) -> None:
         assert summary.batch.run.counts["resolved"] == 6
 
 
+def test_a_lone_semicolon_in_lookml(tmp_path: Path) -> None:
+    (tmp_path / "lone.view.lkml").write_text("view: v {\n dimension: id { sql: a; b ;; } ;\n}", encoding="utf-8")
+    (tmp_path / "good.view.lkml").write_text("view: w { sql_table_name: t ;; dimension: id {} }", encoding="utf-8")
+    with open_store(tmp_path / "store.db") as store:
+        summary = ingest(store, "lookml", tmp_path)
+        [problem] = [one.diagnostic for one in summary.diagnostics if one.diagnostic.code == "ARTIFACT_DAMAGED"]
+        assert problem.message.startswith("line 2: not valid LookML")
+
+
 def test_files_of_another_tool(tmp_path: Path) -> None:
     with open_store(tmp_path / "store.db") as store:
         summary = ingest(store, "metabase", DATA / "superset")

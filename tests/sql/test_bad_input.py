@@ -72,6 +72,19 @@ def test_a_chain_of_ctes_that_double_stays_linear() -> None:
     assert {str(edge.source) for edge in statement.edges} == {"t.a", "t.b"}
 
 
+def test_stars_that_double_stay_linear() -> None:
+    sql = "SELECT * FROM t"
+    for _ in range(30):
+        sql = f"WITH c AS ({sql}) SELECT *, * FROM c"
+    [statement] = extract(sql, "postgres")
+    assert len({one.message for one in statement.diagnostics if one.code == DiagnosticCode.UNRESOLVED_STAR}) == 1
+
+
+@pytest.mark.parametrize("text", ["CREATE VIEW p AS UNPIVOT t INTO", "UPDATE SET(a)'x'"])
+def test_a_clause_without_its_names_costs_no_statement(text: str) -> None:
+    assert DiagnosticCode.INTERNAL_ERROR not in codes(extract(text, "postgres"))
+
+
 def test_findings_are_noted_in_linear_time() -> None:
     branches = (f"INSERT INTO u{i} (a) SELECT a WHERE b = {i}" for i in range(20_000))
     began = time.process_time()

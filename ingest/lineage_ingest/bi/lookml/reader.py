@@ -7,7 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-import lkml
+from lkml.lexer import Lexer
+from lkml.parser import Parser
+from lkml.simple import DictVisitor
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage.model.text.name_lists import name_list
@@ -273,6 +275,21 @@ class _Warnings(logging.Handler):
         self._found.append(f"{key} is in the file more than once: only the last one is read")
 
 
+class _Lexer(Lexer):
+    """Refuses a lone `;` between tokens, at which `lkml` would stay for ever."""
+
+    _semicolon = -1
+
+    def peek(self) -> str:
+        """Return the next character; the same `;` is never looked at twice unless nothing takes it."""
+        found: str = super().peek()
+        if found == ";" and self.index == self._semicolon:
+            raise SyntaxError(f"a single `;` on line {self.line_number}")
+        if found == ";":
+            self._semicolon = self.index
+        return found
+
+
 def _load(text: str, repeated: list[str]) -> Mapping[str, Any]:
     """Return what a file of LookML says; what the parser warns of is added to `repeated`, and not printed."""
     logger = logging.getLogger("lkml")
@@ -280,7 +297,8 @@ def _load(text: str, repeated: list[str]) -> Mapping[str, Any]:
     logger.addHandler(handler)
     logger.propagate = False
     try:
-        return lkml.load(text)
+        loaded: Mapping[str, Any] = DictVisitor().visit(Parser(_Lexer(text).scan()).parse())  # as `lkml.load` does
+        return loaded
     finally:
         logger.removeHandler(handler)
         logger.propagate = propagates

@@ -236,7 +236,7 @@ def _made_names(resolver: Resolver, keys: list[exp.Expr], aggregates: list[exp.E
 def _unpivot_statement(resolver: Resolver, node: exp.Expr, relation: Relation, scope: Scope) -> Relation:
     into = node.args.get("into")
     fold = resolver.naming.dialect.fold_column
-    key = _names(resolver, into.this) if into is not None else [fold("name")]
+    key = (_names(resolver, into.this) if into is not None else []) or [fold("name")]
     names = [name for item in into.expressions for name in _names(resolver, item)] if into is not None else []
     names = names or [fold("value")]
     turned: list[Sources] = [{} for _ in names]
@@ -302,8 +302,10 @@ def _without_nulls(relation: Relation, turned: list[Sources], node: exp.Expr) ->
     return rows
 
 
-def _names(resolver: Resolver, node: exp.Expr) -> list[str]:
-    """Return the names in `v` or `(v, w)`, quoted or not."""
+def _names(resolver: Resolver, node: exp.Expr | bool) -> list[str]:
+    """Return the names in `v` or `(v, w)`, quoted or not; none, if nothing stands there in invalid SQL."""
+    if isinstance(node, bool):
+        return []
     if isinstance(node, exp.Tuple | exp.Paren):
         inner = node.expressions if isinstance(node, exp.Tuple) else [node.this]
         return [name for item in inner for name in _names(resolver, item)]

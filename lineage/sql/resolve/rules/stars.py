@@ -224,7 +224,8 @@ def report_open_star(
     if relation is not None:
         behind = [relation] if isinstance(relation, BaseTable | FunctionTable) else relation.opens
     if projection is not None:
-        projection.opens.extend(behind)
+        known = {id(one) for one in projection.opens}  # several stars over one relation would double them a level
+        projection.opens.extend({id(one): one for one in behind if id(one) not in known}.values())
     tables = [r.name for r in behind if isinstance(r, BaseTable)]
     tables += [name for r in behind if isinstance(r, Files) for name in r.names_of_files]
     code = DiagnosticCode.UNRESOLVED_STAR

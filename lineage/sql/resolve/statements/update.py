@@ -46,7 +46,8 @@ def update(resolver: Resolver, tree: exp.Expr) -> Outcome:
     conditions: Sources = {}
     absorb_rows(conditions, rows)
     others: dict[str, Outcome] = {}
-    named = tree.this.args["alias"].this if tree.this.args.get("alias") is not None else tree.this.this
+    alias = tree.this.args.get("alias")
+    named = tree.this.this if alias is None or alias.this is None else alias.this  # invalid SQL: columns without a name
     through = scope.items.get(resolver.identifiers.alias(named)) if not resolver.is_temporary(target) else None
     for assignment in tree.expressions:
         into = _other_target(resolver, assignment, scope, target)

@@ -1,0 +1,1 @@
+"""Mutated input of every kind, against the product's own readers: `make fuzz`."""

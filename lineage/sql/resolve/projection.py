@@ -36,6 +36,10 @@ class Projection:
         self.sources.append(sources)
         self.expressions.append(expression)
 
+    def sources_of(self, name: str) -> list[Sources]:
+        """Return the sources of the columns of a name."""
+        return [sources for own, sources in zip(self.names, self.sources, strict=True) if own == name]
+
     def keep(self, indexes: Sequence[int]) -> None:
         """Remove all columns but those at these indexes."""
         self.names = [self.names[index] for index in indexes]

@@ -34,7 +34,9 @@ _Shown: TypeAlias = "tuple[str, Sources, Relation | None]"
 def expand_star(resolver: Resolver, item: exp.Expr, scope: Scope, projection: Projection) -> None:
     """Append the columns of a star. Over an unknown table it stays a star, and is reported."""
     for name, sources in star_columns(resolver, item, scope, projection):
-        projection.add(name, sources, None)
+        # The same unknown columns a second time say nothing new, and would double in each query around.
+        if name != STAR or all(own.keys() != sources.keys() for own in projection.sources_of(STAR)):
+            projection.add(name, sources, None)
 
 
 def star_columns(

@@ -157,6 +157,6 @@ def _change(at: Any, other: Any, draw: random.Random) -> None:
     elif isinstance(at[key], str):
         at[key] = mutated_text(at[key], [at[key]], draw)
     elif isinstance(at, dict):
-        at[draw.choice(("", "x", key.upper(), key + "\0"))] = at.pop(key)
+        at[draw.choice(("", "x", str(key).upper(), f"{key}\0"))] = at.pop(key)
     else:
         at.append(copy.deepcopy(at[key]))

@@ -297,7 +297,8 @@ def _load(text: str, repeated: list[str]) -> Mapping[str, Any]:
     logger.addHandler(handler)
     logger.propagate = False
     try:
-        loaded: Mapping[str, Any] = DictVisitor().visit(Parser(_Lexer(text).scan()).parse())  # as `lkml.load` does
+        visitor: Any = DictVisitor()  # type: ignore[no-untyped-call]
+        loaded: Mapping[str, Any] = visitor.visit(Parser(_Lexer(text).scan()).parse())  # as `lkml.load` does
         return loaded
     finally:
         logger.removeHandler(handler)

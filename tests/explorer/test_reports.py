@@ -16,7 +16,7 @@ def test_personal_data_leads_from_a_class_to_who_shows_it(page: Page, address: s
     page.get_by_role("button", name="email 1").click()
     page.get_by_role("button", name="shop.orders.email").click()
     panel = page.get_by_role("complementary", name="Where its values are")
-    expect(panel).to_contain_text("1 other column in 1 table hold its values")
+    expect(panel).to_contain_text("1 other column in 1 table holds its values")
     expect(panel.get_by_role("heading", name="stage.orders")).to_be_visible()
     expect(panel.locator("li")).to_contain_text("email_hash")
     expect(panel.locator("li .badge")).to_have_text("masked")

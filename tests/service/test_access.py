@@ -31,6 +31,7 @@ QUERIES = {
     "unusedTables": '{ unusedTables(since: "2024-01-01") { totalCount } }',
     "piiReport": "{ piiReport { totalCount } }",
     "exposures": '{ exposures(column: "users.email") { totalCount } }',
+    "accessAudit": "{ accessAudit { totalCount } }",
     "columnTags": "{ columnTags { name } }",
     "unused": '{ unused(until: "2024-01-05") { totalCount } }',
     "subgraph": '{ subgraph(tables: ["users"]) { truncated } }',

@@ -72,6 +72,21 @@ def test_only_stewards_see_names_of_users_and_sql(tmp_path: Path) -> None:
     assert "ana" not in str(hidden)
 
 
+def test_only_stewards_see_who_used_a_table(tmp_path: Path) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    usage = '{ usage(table: "staged") { topUsers { user queries } } }'
+    with open_store(tmp_path / "store.db") as store:
+        fill(store)
+        store.apply(replace(batch(run="usage"), usage=(replace(READ, of=key("staged")),)))
+        with running(store, Settings(tokens=tokens.path)) as service:
+            (reader, _), (steward, _) = (tokens.create(str(one), [one]) for one in (Role.READER, Role.STEWARD))
+            assert service.data(usage, reader)["usage"]["topUsers"] == [{"user": "user 1", "queries": 1}]
+            assert service.data(usage, steward)["usage"]["topUsers"] == [{"user": "ana", "queries": 1}]
+            jobs = '{ jobs(user: "ana") { totalCount } }'
+            assert service.refusal(jobs, reader)["code"] == "FORBIDDEN"
+            assert service.data(jobs, steward)["jobs"]["totalCount"] == 0
+
+
 AUDIT = """{ accessAudit(classes: ["email"]) { totalCount blindSpots logLastDay newReaders { name users }
   accesses { user column exposure queries firstDay lastDay isNew sources path { sql } } } }"""
 

@@ -92,7 +92,8 @@ class Lists:
         user: Annotated[
             str | None,
             argument(
-                "Only jobs that this user ran, spelled as in the logs. Each job stores its most active users only."
+                "Only jobs that this user ran, spelled as in the logs; it needs the role steward. "
+                "Each job stores its most active users only."
             ),
         ] = None,
         order_by: Annotated[JobOrder | None, argument("Order; by key if omitted.")] = None,
@@ -102,7 +103,7 @@ class Lists:
         before: Before = None,
     ) -> Connection[Job]:
         """Return a page of jobs."""
-        info.context.require(Role.READER)
+        info.context.require(Role.READER if user is None else Role.STEWARD)
         wanted = JobFilter(
             kinds=some_of("kinds", kinds),
             retired=retired,

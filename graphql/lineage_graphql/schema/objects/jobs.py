@@ -309,11 +309,11 @@ class Job(Node):
         """Return its diagnostics."""
         return [Diagnostic.of(one) for one in await info.context.loaders.diagnostics_of.load(self.key)]
 
-    @strawberry.field(description="Up to ten users with the most executions.")
+    @strawberry.field(description="Up to ten users with the most executions; `user 1`, … without the role steward.")
     async def top_users(self, info: LineageInfo) -> list[UserQueries]:
         """Return the users with the most executions."""
         users = await info.context.loaders.users_of_job.load(self.key)
-        return top_users(users) if users else []
+        return top_users(info, users) if users else []
 
 
 async def job_of(info: LineageInfo, key: str) -> Job | None:

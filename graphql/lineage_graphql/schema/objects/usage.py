@@ -9,6 +9,7 @@ import strawberry
 from lineage.model.usage import UserCounts
 from lineage.store.values import StoredUsage
 from lineage.traversal import total_usage
+from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.fields import Long, doc_field
@@ -53,7 +54,9 @@ class Usage:
     reads: Long = doc_field("Number of queries that read it.")
     writes: Long = doc_field("Number of queries that wrote it.")
     distinct_users: Long = doc_field("Number of distinct users.")
-    top_users: list[UserQueries] = doc_field("Up to ten users with the most queries.")
+    top_users: list[UserQueries] = doc_field(
+        "Up to ten users with the most queries; `user 1`, … without the role steward."
+    )
     first_day: date | None = doc_field("First day with usage.")
     last_day: date | None = doc_field("Last day with usage.")
     last_read: datetime | None = doc_field("Time of the last read.")
@@ -61,9 +64,13 @@ class Usage:
     days: list[UsageDay] = doc_field("Days with usage, earliest first.")
 
 
-def top_users(users: UserCounts) -> list[UserQueries]:
-    """Return the users with the most queries."""
-    return [UserQueries(user=user, queries=Long(queries)) for user, queries in users.named[:_TOP_USERS]]
+def top_users(info: LineageInfo, users: UserCounts) -> list[UserQueries]:
+    """Return the users with the most queries, by name if the caller may see names."""
+    by_name = Role.STEWARD in info.context.require(Role.READER).roles
+    return [
+        UserQueries(user=user if by_name else f"user {number}", queries=Long(queries))
+        for number, (user, queries) in enumerate(users.named[:_TOP_USERS], start=1)
+    ]
 
 
 async def usage_of(info: LineageInfo, key: str, since: date | None, until: date | None) -> Usage:
@@ -80,7 +87,7 @@ async def usage_of(info: LineageInfo, key: str, since: date | None, until: date 
         reads=Long(total.reads),
         writes=Long(total.writes),
         distinct_users=Long(total.users.distinct),
-        top_users=top_users(total.users),
+        top_users=top_users(info, total.users),
         first_day=total.first_day,
         last_day=total.last_day,
         last_read=total.last_read,

@@ -20,7 +20,7 @@ NOW = sorted(set(ALL) - {"CHANGELOG.md"})
 """Pages about the present: the changelog may name what is gone."""
 FOLDERS = ("lineage/", "ingest/", "graphql/", "tests/", "docs/", "model/", "query_log/", "planning/", "sql/")
 ROOTS = ("", "lineage", "ingest/lineage_ingest", "ingest/lineage_ingest/query_log", "graphql", "lineage/store")
-MEASURES = {"--jobs", "--only", "--seed", "--first", "--without", "--ignore", "--way", "--model"}
+MEASURES = {"--jobs", "--only", "--seed", "--first", "--without", "--ignore", "--way", "--model", "--repeat"}
 TOOLS = {*MEASURES, "--strict", "--batch", "--install-completion", "--help", "--version"}.union(
     {"--defer", "--empty", "--generate-info-schema", "--sample", "--select", "--state", "--static-analysis", "--vars"}
 )
@@ -77,7 +77,7 @@ def options(command: Any) -> Iterator[str]:
     for name in names:
         yield from options(command.get_command(None, name))
     for parameter in getattr(command, "params", ()):
-        yield from parameter.opts
+        yield from (*parameter.opts, *parameter.secondary_opts)
 
 
 def test_every_page_is_in_the_navigation() -> None:

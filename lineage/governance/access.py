@@ -9,8 +9,8 @@ from datetime import date
 from lineage.frozen import frozen
 from lineage.governance.exposure import Exposure
 from lineage.governance.log_coverage import LogCoverage, log_coverage
-from lineage.governance.pii_report import Holder, PiiReport, ProvenStep
-from lineage.governance.warehouse_policies import Protection
+from lineage.governance.report.pii_report import Holder, PiiReport, ProvenStep
+from lineage.governance.warehouse.warehouse_policies import Protection
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredUsage
 

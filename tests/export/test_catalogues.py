@@ -11,8 +11,8 @@ import pytest
 
 from lineage.export.google import LINKS_PER_EVENT, LINKS_PER_RUN, MOST_BYTES, google_events
 from lineage.export.openmetadata import CLASSIFICATION
-from lineage.governance.rules import default_rules
-from lineage.governance.tagging import classify
+from lineage.governance.tags.rules import default_rules
+from lineage.governance.tags.tagging import classify
 from lineage.model.influence.transformations import EdgeKind
 from lineage.store import GraphStore, open_store
 from lineage_ingest.openlineage.validation.event_validation import check

@@ -6,9 +6,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from lineage.governance.pii_report import PiiReport, make_report
-from lineage.governance.rules import default_rules
-from lineage.governance.tagging import classify, named_column
+from lineage.governance.report.pii_report import PiiReport, make_report
+from lineage.governance.tags.rules import default_rules
+from lineage.governance.tags.tagging import classify, named_column
 from lineage.sql.resolve.calls.functions import value_functions
 from lineage.store import GraphStore
 from tests.governance.conftest import DATA

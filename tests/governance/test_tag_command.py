@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from lineage.governance.rules import column_words, default_rules, read_rules
-from lineage.governance.tagging import classify
+from lineage.governance.tags.rules import column_words, default_rules, read_rules
+from lineage.governance.tags.tagging import classify
 from lineage.governance.yaml_files import GovernanceFileError
 from lineage.model.facts import Facts, FactsRecord
 from lineage.store import open_store

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import pytest
 
-from lineage.governance.warehouse_policies import load_warehouse_policies
+from lineage.governance.warehouse.warehouse_policies import load_warehouse_policies
 from lineage.store import open_store
 from lineage.traversal.lookup import names_of
 from tests.cli.running import lineage

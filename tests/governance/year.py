@@ -18,9 +18,9 @@ from typing import Any, TypeVar
 import duckdb
 
 from lineage.governance.access import audit_access
-from lineage.governance.pii_report import make_report
-from lineage.governance.rules import default_rules
-from lineage.governance.tagging import classify, named_column
+from lineage.governance.report.pii_report import make_report
+from lineage.governance.tags.rules import default_rules
+from lineage.governance.tags.tagging import classify, named_column
 from lineage.governance.unused_tables import find_unused
 from lineage.sql.resolve.calls.functions import value_functions
 from lineage.store import GraphStore, open_store

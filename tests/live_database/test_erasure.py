@@ -7,9 +7,9 @@ from collections.abc import Iterable
 import psycopg
 import pytest
 
-from lineage.governance.erasure import ErasurePlan, plan_erasure
-from lineage.governance.rules import default_rules
-from lineage.governance.tagging import classify, named_column
+from lineage.governance.erasure.erasure_plan import ErasurePlan, plan_erasure
+from lineage.governance.tags.rules import default_rules
+from lineage.governance.tags.tagging import classify, named_column
 from lineage.sql.resolve.calls.functions import value_functions
 from lineage.store import GraphStore
 from lineage.traversal import resolve_table

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.governance.warehouse_policies import load_warehouse_policies
+from lineage.governance.warehouse.warehouse_policies import load_warehouse_policies
 from lineage.store import GraphStore, open_store
 from lineage_ingest import DatabaseOptions, ingest_postgres
 from tests.cli.running import lineage

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lineage.governance.erasure import plan_erasure
-from lineage.governance.pii_report import make_report
-from lineage.governance.rules import default_rules
-from lineage.governance.tagging import classify
+from lineage.governance.erasure.erasure_plan import plan_erasure
+from lineage.governance.report.pii_report import make_report
+from lineage.governance.tags.rules import default_rules
+from lineage.governance.tags.tagging import classify
 from lineage.governance.unused_tables import find_unused
 from lineage.model.batch import JobKind, UsageRecord
 from lineage.model.facts import Facts, FactsRecord

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from lineage.governance.warehouse_policies import load_warehouse_policies
+from lineage.governance.warehouse.warehouse_policies import load_warehouse_policies
 from lineage.model.batch import JobKind, JobRecord, policy_job_key
 from lineage.model.policies import PolicyAct, PolicyStatement, policies_text
 from lineage.store import GraphStore

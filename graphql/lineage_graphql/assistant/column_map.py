@@ -8,9 +8,9 @@ from datetime import UTC, datetime
 from pydantic import BaseModel, Field
 
 from lineage.governance.exposure import EXPOSURES
-from lineage.governance.pii_report import Holder, SourceColumn, make_report
-from lineage.governance.rules import default_rules
-from lineage.governance.tagging import classify
+from lineage.governance.report.pii_report import Holder, SourceColumn, make_report
+from lineage.governance.tags.rules import default_rules
+from lineage.governance.tags.tagging import classify
 from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import split_column_key
 from lineage.sql.resolve.calls.functions import value_functions

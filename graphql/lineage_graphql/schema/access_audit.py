@@ -11,9 +11,9 @@ import strawberry
 from lineage.governance.access import Access, AccessAudit, audit_access, pseudonyms
 from lineage.governance.exposure import Exposure
 from lineage.governance.log_coverage import NoLogError
-from lineage.governance.pii_report import make_report
-from lineage.governance.rules import default_rules
-from lineage.governance.tagging import classify
+from lineage.governance.report.pii_report import make_report
+from lineage.governance.tags.rules import default_rules
+from lineage.governance.tags.tagging import classify
 from lineage.sql.resolve.calls.functions import value_functions
 from lineage.store.protocol import GraphStore
 from lineage_graphql.access.roles import Role

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import strawberry
 
-from lineage.governance.tagging import column_to_tag
+from lineage.governance.tags.tagging import column_to_tag
 from lineage.model.batch import (
     EdgeRecord,
     JobKind,

@@ -23,14 +23,14 @@ from lineage.model.statement import (
     TableChange,
 )
 from lineage_ingest.batch.attribution import Attribute, Attribution, FileOrigin, of_files
-from lineage_ingest.batch.changes import changes_in_order
-from lineage_ingest.batch.datasets import BatchDatasets
-from lineage_ingest.batch.diagnostics import BatchDiagnostics
-from lineage_ingest.batch.edges import BatchEdges
-from lineage_ingest.batch.job_sql import StatedJob
-from lineage_ingest.batch.policy_jobs import BatchPolicies
+from lineage_ingest.batch.records.changes import changes_in_order
+from lineage_ingest.batch.records.datasets import BatchDatasets
+from lineage_ingest.batch.records.diagnostics import BatchDiagnostics
+from lineage_ingest.batch.records.edges import BatchEdges
+from lineage_ingest.batch.records.job_sql import StatedJob
+from lineage_ingest.batch.records.policy_jobs import BatchPolicies
+from lineage_ingest.batch.records.uses import Use, use_of
 from lineage_ingest.batch.renamed_tables import LaterNames, compose_names, table_after
-from lineage_ingest.batch.uses import Use, use_of
 
 __all__ = ["Attribution", "BatchBuilder", "FileOrigin", "Use", "of_files"]
 

@@ -12,7 +12,7 @@ import typer
 from rich.cells import cell_len
 from rich.text import Text
 
-from lineage.cli.commands.filtered_impact import ImpactFilter, MaskedOption, TableKindOption, TagOption
+from lineage.cli.impact_filter import ImpactFilter, MaskedOption, TableKindOption, TagOption
 from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, is_column_key, split_name

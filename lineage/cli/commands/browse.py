@@ -11,7 +11,7 @@ import typer
 
 from lineage.cli.commands.ask import AsOfOption, NameArgument, RowsOption, note_broken_reads
 from lineage.cli.store_options import FormatOption, StoreOption
-from lineage.governance.tag_names import with_tag_names
+from lineage.governance.tags.tag_names import with_tag_names
 from lineage.model.names import dataset_of, is_column_key
 from lineage.screen.facts import first_description, shown_facts, tags_of
 from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say

@@ -26,8 +26,8 @@ from lineage.export.html import html_page
 from lineage.export.lineagex_json import lineagex_tables
 from lineage.export.openlineage import openlineage_events
 from lineage.export.openmetadata import openmetadata_requests
-from lineage.governance.rules import default_rules
-from lineage.governance.tagging import classify
+from lineage.governance.tags.rules import default_rules
+from lineage.governance.tags.tagging import classify
 from lineage.model.namespaces import normal_namespace
 from lineage.model.statement import Completeness
 from lineage.screen.listing import counted, note

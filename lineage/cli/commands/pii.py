@@ -17,16 +17,16 @@ from lineage.cli.commands.tag import RulesOption, rules_of
 from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.governance.access import audit_access, pseudonyms
 from lineage.governance.breakers import Breakers, read_breakers
-from lineage.governance.erasure import plan_erasure
-from lineage.governance.erasure_text import check_script, erasure_script, plan_values
+from lineage.governance.erasure.erasure_plan import plan_erasure
+from lineage.governance.erasure.erasure_text import check_script, erasure_script, plan_values
 from lineage.governance.exposure import EXPOSURES
 from lineage.governance.log_coverage import NoLogError
-from lineage.governance.pii_report import PiiReport, SourceColumn, make_report
-from lineage.governance.policy import Policy, read_policy
-from lineage.governance.report_diff import ExposureChange, changed_exposures, read_saved_report
-from lineage.governance.report_text import REPORT_COLUMNS, html_page, markdown, report_rows, summary_sentences
-from lineage.governance.tag_coverage import tag_coverage
-from lineage.governance.tagging import classify, named_column
+from lineage.governance.report.pii_report import PiiReport, SourceColumn, make_report
+from lineage.governance.report.policy import Policy, read_policy
+from lineage.governance.report.report_diff import ExposureChange, changed_exposures, read_saved_report
+from lineage.governance.report.report_text import REPORT_COLUMNS, html_page, markdown, report_rows, summary_sentences
+from lineage.governance.report.tag_coverage import tag_coverage
+from lineage.governance.tags.tagging import classify, named_column
 from lineage.governance.yaml_files import GovernanceFileError
 from lineage.model.names import dataset_of
 from lineage.screen.json_text import json_text

@@ -12,9 +12,9 @@ from typing import Annotated
 import typer
 
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
-from lineage.governance.rules import ClassRules, matching_tags, read_rules
-from lineage.governance.tag_csv import read_tag_csv
-from lineage.governance.tagging import ANY_CLASS, classify, column_to_tag, named_column
+from lineage.governance.tags.rules import ClassRules, matching_tags, read_rules
+from lineage.governance.tags.tag_csv import read_tag_csv
+from lineage.governance.tags.tagging import ANY_CLASS, classify, column_to_tag, named_column
 from lineage.governance.yaml_files import GovernanceFileError
 from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.store import open_store

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 import strawberry
 
-from lineage.governance.rules import default_rules
-from lineage.governance.tagging import columns_tagged
+from lineage.governance.tags.rules import default_rules
+from lineage.governance.tags.tagging import columns_tagged
 from lineage.model.influence.transformations import EdgeKind
 from lineage.model.statement import DatasetKind
 from lineage.store.protocol import GraphStore

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from lineage.frozen import frozen
-from lineage.governance.tag_names import with_tag_names
+from lineage.governance.tags.tag_names import with_tag_names
 from lineage.model.names import dataset_key, split_column_key, split_location
 from lineage.store.protocol import GraphStore
 from lineage_ingest.diff.definitions.classification import TableDiff

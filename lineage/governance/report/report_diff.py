@@ -8,7 +8,7 @@ from typing import Any
 
 from lineage.frozen import frozen
 from lineage.governance.exposure import EXPOSURES, Exposure
-from lineage.governance.pii_report import PiiReport
+from lineage.governance.report.pii_report import PiiReport
 from lineage.governance.yaml_files import GovernanceFileError
 
 __all__ = ["ExposureChange", "changed_exposures", "read_saved_report"]

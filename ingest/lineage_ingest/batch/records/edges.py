@@ -14,9 +14,9 @@ from lineage.model.statement import ColumnRef, Edge, RowReference, StatementLine
 from lineage.sql import mask_literals
 from lineage_ingest.batch.attribution import FileOrigin
 from lineage_ingest.batch.composition import DECLARES, edges_past, merged_edge
-from lineage_ingest.batch.datasets import BatchDatasets
-from lineage_ingest.batch.diagnostics import BatchDiagnostics
-from lineage_ingest.batch.job_sql import EarlierText, StatedJob
+from lineage_ingest.batch.records.datasets import BatchDatasets
+from lineage_ingest.batch.records.diagnostics import BatchDiagnostics
+from lineage_ingest.batch.records.job_sql import EarlierText, StatedJob
 from lineage_ingest.batch.renamed_tables import LaterNames, is_gone, last_path
 
 __all__ = ["BatchEdges"]

@@ -10,12 +10,12 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from lineage.frozen import frozen
+from lineage.governance.erasure.row_ties import Tie, copies_of, joined_columns, named_like, row_keys, source_of
 from lineage.governance.exposure import Exposure, ValueEffects
 from lineage.governance.propagation import Reach, ValueGraph, load_value_graph, spread
-from lineage.governance.row_ties import Tie, copies_of, joined_columns, named_like, row_keys, source_of
 from lineage.governance.sql_names import quoted_name, quoted_table
 from lineage.governance.sql_proofs import Proof
-from lineage.governance.tagging import Classification
+from lineage.governance.tags.tagging import Classification
 from lineage.model.names import dataset_of, split_column_key
 from lineage.model.statement import DatasetKind
 from lineage.store.protocol import GraphStore

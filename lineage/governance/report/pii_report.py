@@ -11,11 +11,11 @@ from typing import Any
 from lineage.frozen import frozen
 from lineage.governance.breakers import Breakers
 from lineage.governance.exposure import CONFIDENCE, EXPOSURES, Exposure, ValueEffects
-from lineage.governance.policy import Policy, PolicyEntry, Verdict
 from lineage.governance.propagation import Influence, Reach, Spread, ValueGraph, load_value_graph, spread
+from lineage.governance.report.policy import Policy, PolicyEntry, Verdict
 from lineage.governance.sql_proofs import Proof, proof_of
-from lineage.governance.tagging import Classification
-from lineage.governance.warehouse_policies import Protection, load_warehouse_policies
+from lineage.governance.tags.tagging import Classification
+from lineage.governance.warehouse.warehouse_policies import Protection, load_warehouse_policies
 from lineage.model.batch import JobKind
 from lineage.model.names import dataset_of, is_column_key, split_dataset_key
 from lineage.store.protocol import GraphStore

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any
 
 from lineage.frozen import frozen
+from lineage.governance.warehouse.policy_state import Place, PolicyState, WarehouseTag
 from lineage.model.batch import JobKind
 from lineage.model.names import column_key, dataset_of, split_column_key, split_dataset_key
 from lineage.model.policies import PolicyAct, PolicyStatement, keeps_grants, last_name, made_anew, policies_from
@@ -26,8 +26,8 @@ _READER = "reader:"
 _GRANTS = (PolicyAct.GRANT, PolicyAct.REVOKE, PolicyAct.GRANT_UNMASK, PolicyAct.REVOKE_UNMASK)
 _FAR = datetime.max.replace(tzinfo=UTC)
 _LOGGED = (JobKind.DEFINITION, JobKind.DBT)
-_Key = tuple[str, str]
-"""A dataset and the path of one of its columns; "" is the table as a whole."""
+_SWITCHED = ("postgres",)
+"""Dialects in which `CREATE POLICY` does nothing until the table has `ENABLE ROW LEVEL SECURITY`."""
 
 
 @frozen
@@ -75,20 +75,12 @@ class Protection:
         return (*found, *([f"granted to {', '.join(self.readers)}"] if self.readers else []))
 
 
-@frozen
-class WarehouseTag:
-    """A tag of the warehouse on a column or a table; the value is known if it may be the name of a class."""
-
-    name: str
-    value: str | None
-    at: datetime
-    source: str
-
-
 class WarehousePolicies:
     """The protection and the tags of columns as of now."""
 
-    def __init__(self, state: _State, columns: Iterable[StoredColumn], readers: Mapping[str, Collection[str]]) -> None:
+    def __init__(
+        self, state: PolicyState, columns: Iterable[StoredColumn], readers: Mapping[str, Collection[str]]
+    ) -> None:
         """`readers` are the roles that a live database names, by the key of a dataset or column."""
         self._state = state
         self._readers = readers
@@ -111,7 +103,7 @@ class WarehousePolicies:
                 for tag in sorted(tags)
                 for policy in sorted(state.tag_masks.get(tag, ()))
             ]
-        rows = tuple(sorted(state.rows.get(dataset, ()))) if state.rows_count(dataset) else ()
+        rows = tuple(sorted(state.rows.get(dataset, ()))) if state.limits_rows(dataset) else ()
         if not rows and state.switched.get(dataset):
             rows = ("row security, without a policy",)
         granted = state.grants.get((dataset, ""), set()) | state.grants.get((dataset, path), set())
@@ -140,7 +132,7 @@ class WarehousePolicies:
                 counts[class_of_tag(tag)][policy] += 1
         return {name: max(sorted(policies), key=policies.__getitem__) for name, policies in counts.items()}
 
-    def _named(self, column: str) -> _Key:
+    def _named(self, column: str) -> Place:
         dataset, path = split_column_key(column)
         return dataset, self._paths.get(column, path)
 
@@ -166,12 +158,14 @@ def load_warehouse_policies(store: GraphStore, columns: Collection[str] = ()) ->
     """
     heads = store.select_jobs(JobSelection(kinds=(JobKind.POLICY,)))
     jobs = store.jobs([one.key for one in heads]) if heads else []
-    state = _State()
+    state = PolicyState()
     datasets = {key for job in jobs for key in job.reads}
     ends = _ends(store, jobs, datasets)
     stated = [(job, one) for job in jobs for one in policies_from(job.policies)]
     for job, one in sorted(stated, key=lambda pair: (pair[0].last_seen, pair[0].file_key or "", pair[1].order)):
         state.source, state.file = job.source or job.kind, job.file_key
+        if job.dialect in _SWITCHED:
+            state.needs_switch.update(job.reads)
         for dataset in job.reads or ("",):
             over = [path for path in ("", *one.columns) if any(end.ends(job, one) for end in ends[dataset, path])]
             if "" not in over:
@@ -204,12 +198,12 @@ class _End:
         return not (self.keeps_grants and statement.act in _GRANTS)
 
 
-def _ends(store: GraphStore, jobs: Iterable[StoredJob], datasets: Collection[str]) -> defaultdict[_Key, list[_End]]:
+def _ends(store: GraphStore, jobs: Iterable[StoredJob], datasets: Collection[str]) -> defaultdict[Place, list[_End]]:
     """Return when tables and columns with policies were dropped, or made anew according to a log.
 
     Files are no log: they say what is to be there, in any order.
     """
-    found: defaultdict[_Key, list[_End]] = defaultdict(list)
+    found: defaultdict[Place, list[_End]] = defaultdict(list)
     since = min((one.first_seen for one in jobs), default=None)
     if since is None or not datasets:
         return found
@@ -224,112 +218,3 @@ def _ends(store: GraphStore, jobs: Iterable[StoredJob], datasets: Collection[str
             end = _End(job.last_seen, keeps_grants(job.sql or ""), dataset if is_renamed else None)
             found[dataset, ""].append(end)
     return found
-
-
-@dataclass(slots=True)
-class _State:
-    """The policies after the statements so far."""
-
-    masks: dict[_Key, str] = field(default_factory=dict)
-    rows: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    switched: dict[str, bool] = field(default_factory=dict)
-    bodies: dict[str, PolicyStatement] = field(default_factory=dict)
-    tags: defaultdict[_Key, dict[str, WarehouseTag]] = field(default_factory=lambda: defaultdict(dict))
-    tag_masks: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
-    grants: defaultdict[_Key, set[str]] = field(default_factory=lambda: defaultdict(set))
-    unmask: defaultdict[_Key, set[str]] = field(default_factory=lambda: defaultdict(set))
-    attached: dict[str, tuple[datetime, str | None]] = field(default_factory=dict)
-    """When each policy was last attached to anything, and by which file."""
-    dropped: set[str] = field(default_factory=set)
-    source: str = ""
-    file: str | None = None
-
-    @property
-    def columns(self) -> set[_Key]:
-        """The columns of which something is said."""
-        return {*self.masks, *self.tags, *self.grants}
-
-    def rows_count(self, dataset: str) -> bool:
-        """Whether the row policies of a dataset are in force: PostgreSQL's only if row security is enabled."""
-        return self.switched.get(dataset, not split_dataset_key(dataset)[0].startswith("postgres"))
-
-    def apply(self, one: PolicyStatement, dataset: str, paths: Collection[str], at: datetime) -> None:
-        """Apply a statement about a dataset, and about `paths` if it names columns."""
-        if one.columns and not paths:
-            return
-        keys = [(dataset, path) for path in paths or ("",)]
-        name = one.policy or ""
-        if one.act in (PolicyAct.SET_MASK, PolicyAct.SET_ROWS, PolicyAct.TAG_MASK):
-            self.attached[one.other or name if one.act is PolicyAct.TAG_MASK else name] = at, self.file
-        if one.act is PolicyAct.SET_MASK:
-            self.masks.update(dict.fromkeys(keys, name))
-        elif one.act is PolicyAct.UNSET_MASK:
-            for key in keys:
-                self.masks.pop(key, None)
-        elif one.act is PolicyAct.SET_ROWS:
-            self.rows[dataset].add(name)
-        elif one.act is PolicyAct.UNSET_ROWS:
-            self.rows[dataset] = self.rows[dataset] - {name} if name else set()
-        elif one.act in (PolicyAct.ROWS_ON, PolicyAct.ROWS_OFF):
-            self.switched[dataset] = one.act is PolicyAct.ROWS_ON
-        elif one.act in (PolicyAct.DEFINE, PolicyAct.DROP, PolicyAct.RENAME):
-            self._change_policy(one, name, dataset, at)
-        elif one.act in (PolicyAct.SET_TAG, PolicyAct.UNSET_TAG, PolicyAct.TAG_MASK, PolicyAct.TAG_UNMASK):
-            self._change_tag(one, name, keys if dataset else [], at)
-        else:
-            self._grant(one, keys if dataset else [(name, "")])
-
-    def detach(self, policies: Collection[str]) -> None:
-        """Take policies from all columns, tables and tags."""
-        self.masks = {key: policy for key, policy in self.masks.items() if policy not in policies}
-        for listed in (*self.rows.values(), *self.tag_masks.values()):
-            listed.difference_update(policies)
-
-    def _change_policy(self, one: PolicyStatement, name: str, dataset: str, at: datetime) -> None:
-        if one.act is PolicyAct.DEFINE:
-            self.bodies[name] = one
-            self.dropped.discard(name)
-        elif one.act is PolicyAct.DROP:
-            self.bodies.pop(name, None)
-            attached_at, file = self.attached.get(name, (at, self.file))
-            if attached_at < at or file == self.file:  # a policy in use cannot be dropped
-                self.detach([name])
-            else:  # by another file of the same ingest, which may create it anew
-                self.dropped.add(name)
-        elif one.other is not None:
-            if name in self.bodies:
-                self.bodies[one.other] = self.bodies.pop(name)
-            self.masks = {key: one.other if policy == name else policy for key, policy in self.masks.items()}
-            own = [self.rows[dataset]] if dataset else [*self.rows.values(), *self.tag_masks.values()]
-            for listed in own:
-                if name in listed:
-                    listed.discard(name)
-                    listed.add(one.other)
-            if name in self.tag_masks:
-                self.tag_masks[one.other] = self.tag_masks.pop(name)
-            for tags in self.tags.values():
-                if name in tags:
-                    old = tags.pop(name)
-                    tags[one.other] = WarehouseTag(one.other, old.value, old.at, old.source)
-
-    def _change_tag(self, one: PolicyStatement, name: str, keys: Iterable[_Key], at: datetime) -> None:
-        if one.act is PolicyAct.TAG_MASK:
-            self.tag_masks[name].add(one.other or "")
-        elif one.act is PolicyAct.TAG_UNMASK:
-            self.tag_masks[name].discard(one.other or "")
-        elif one.act is PolicyAct.SET_TAG:
-            for key in keys:
-                self.tags[key][name] = WarehouseTag(name, one.other, at, self.source)
-        else:
-            for key in keys or list(self.tags):  # without a table, the tag itself is dropped
-                self.tags[key].pop(name, None)
-
-    def _grant(self, one: PolicyStatement, keys: Iterable[_Key]) -> None:
-        of = self.grants if one.act in (PolicyAct.GRANT, PolicyAct.REVOKE) else self.unmask
-        for key in keys:
-            if one.act in (PolicyAct.GRANT, PolicyAct.GRANT_UNMASK):
-                of[key] |= set(one.roles)
-                continue
-            # What is taken from a table as a whole is taken from its columns, too.
-            for other in [each for each in of if each == key or (not key[1] and each[0] == key[0])]:
-                of[other] -= set(one.roles)

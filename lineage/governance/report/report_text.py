@@ -11,7 +11,7 @@ from typing import Any
 import jinja2
 
 from lineage.governance.exposure import EXPOSURES, Exposure
-from lineage.governance.pii_report import Holder, PiiReport, SourceColumn
+from lineage.governance.report.pii_report import Holder, PiiReport, SourceColumn
 from lineage.model.text.visible_text import visible_line
 
 __all__ = ["REPORT_COLUMNS", "html_page", "markdown", "report_rows", "summary_sentences"]
@@ -95,7 +95,7 @@ def html_page(report: PiiReport) -> str:
 
 @cache
 def _page() -> jinja2.Template:
-    text = files("lineage.governance").joinpath("report.html.j2").read_text(encoding="utf-8")
+    text = files("lineage.governance.report").joinpath("report.html.j2").read_text(encoding="utf-8")
     environment = jinja2.Environment(
         autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )

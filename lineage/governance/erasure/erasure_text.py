@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from lineage.governance.erasure import ErasurePlan, ErasureStep
+from lineage.governance.erasure.erasure_plan import ErasurePlan, ErasureStep
 from lineage.model.text.visible_text import visible_line
 
 __all__ = ["check_script", "erasure_script", "plan_values"]

@@ -11,11 +11,11 @@ from datetime import datetime
 
 from lineage.frozen import frozen
 from lineage.governance.exposure import Exposure
-from lineage.governance.pii_report import Holder, PiiReport
-from lineage.governance.rules import ClassRules
+from lineage.governance.report.pii_report import Holder, PiiReport
 from lineage.governance.sql_names import quoted_name, quoted_table
-from lineage.governance.tagging import Classification
-from lineage.governance.warehouse_policies import WarehousePolicies, class_of_tag, load_warehouse_policies
+from lineage.governance.tags.rules import ClassRules
+from lineage.governance.tags.tagging import Classification
+from lineage.governance.warehouse.warehouse_policies import WarehousePolicies, class_of_tag, load_warehouse_policies
 from lineage.model.names import split_column_key
 from lineage.store.protocol import GraphStore
 

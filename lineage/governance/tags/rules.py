@@ -106,7 +106,7 @@ def read_rules(path: Path | None) -> ClassRules:
 @cache
 def default_rules() -> ClassRules:
     """Return the default set of classes."""
-    text = files("lineage.governance").joinpath("default_rules.yaml").read_text(encoding="utf-8")
+    text = files("lineage.governance.tags").joinpath("default_rules.yaml").read_text(encoding="utf-8")
     return read_yaml("default_rules.yaml", text, ClassRules)
 
 

@@ -11,8 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from datetime import UTC, datetime
 
 from lineage.frozen import frozen
-from lineage.governance.rules import ClassRules
-from lineage.governance.warehouse_policies import WarehouseTag, class_of_tag, load_warehouse_policies
+from lineage.governance.tags.rules import ClassRules
+from lineage.governance.warehouse.warehouse_policies import WarehouseTag, class_of_tag, load_warehouse_policies
 from lineage.model.names import column_key, is_column_key, split_column_key, split_dataset_key
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredColumn, StoredTag

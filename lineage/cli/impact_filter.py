@@ -83,7 +83,7 @@ class ImpactFilter:
 
 
 def _tagged(store: GraphStore, tags: Collection[str]) -> set[str]:
-    from lineage.governance.rules import default_rules  # noqa: PLC0415  other traversals need no rules
-    from lineage.governance.tagging import columns_tagged  # noqa: PLC0415
+    from lineage.governance.tags.rules import default_rules  # noqa: PLC0415  other traversals need no rules
+    from lineage.governance.tags.tagging import columns_tagged  # noqa: PLC0415
 
     return columns_tagged(store, tags, default_rules())

@@ -1,0 +1,1 @@
+"""What a batch holds of statements: datasets, jobs, edges, uses, diagnostics."""

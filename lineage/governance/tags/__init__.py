@@ -1,0 +1,1 @@
+"""Which columns hold personal data, who says so, and why."""

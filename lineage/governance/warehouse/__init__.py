@@ -1,0 +1,1 @@
+"""What the warehouse itself enforces and knows."""

@@ -81,6 +81,18 @@ class ImpactFilter:
         least = "at least " if answer.is_lower_bound else ""
         return f"{found:,} of {least}{counted(answer.total, 'column')} that depend on {answer.start.name}: {self.text}"
 
+    def unknown_tags(self, store: GraphStore) -> list[str]:
+        """Return a sentence for each wanted tag that no column of the store has: it may be misspelt.
+
+        Raises:
+            StoreError: the store could not be read.
+        """
+        return [
+            f"no column is tagged {name}: `lineage tag list` shows the tags"
+            for name in self.tags
+            if not _tagged(store, [name])
+        ]
+
 
 def _tagged(store: GraphStore, tags: Collection[str]) -> set[str]:
     from lineage.governance.tags.rules import default_rules  # noqa: PLC0415  other traversals need no rules

@@ -65,7 +65,19 @@ def test_from_files(case: Case, tmp_path: Path) -> None:
     (tmp_path / "sql" / "all.sql").write_text(";\n".join(case.statements), encoding="utf-8")
     store = tmp_path / "l.db"
     for _ in range(2):
-        done = lineage("ingest", "sql", tmp_path / "sql", "--dialect", case.dialect, "--project", "x", "--store", store)
+        done = lineage(
+            "ingest",
+            "sql",
+            tmp_path / "sql",
+            "--dialect",
+            case.dialect,
+            "--project",
+            "x",
+            "--namespace",
+            "w",
+            "--store",
+            store,
+        )
         assert done.code == 0, done.err
         assert _found(store) == case.expected
 
@@ -84,7 +96,12 @@ def test_files_say_what_is_to_be_there_in_any_order(tmp_path: Path) -> None:
     for end in ("", ", phone string", ", phone string, name string"):
         text = f"drop table if exists crm.people; create or replace table crm.people (id int, email string{end})"
         (sql / "b.sql").write_text(text, encoding="utf-8")
-        assert lineage("ingest", "sql", sql, "--dialect", "snowflake", "--project", "x", "--store", store).code == 0
+        assert (
+            lineage(
+                "ingest", "sql", sql, "--dialect", "snowflake", "--project", "x", "--namespace", "w", "--store", store
+            ).code
+            == 0
+        )
         assert _found(store) == {"EMAIL: masked by SEC.A, for whom is not known"}
     said = (sql / "a.sql").read_text(encoding="utf-8")
     for text, found in (
@@ -94,10 +111,20 @@ def test_files_say_what_is_to_be_there_in_any_order(tmp_path: Path) -> None:
         (said, {"EMAIL: masked by SEC.A, for whom is not known"}),
     ):
         (sql / "a.sql").write_text(text, encoding="utf-8")
-        assert lineage("ingest", "sql", sql, "--dialect", "snowflake", "--project", "x", "--store", store).code == 0
+        assert (
+            lineage(
+                "ingest", "sql", sql, "--dialect", "snowflake", "--project", "x", "--namespace", "w", "--store", store
+            ).code
+            == 0
+        )
         assert _found(store) == found
     (sql / "a.sql").unlink()
-    assert lineage("ingest", "sql", sql, "--dialect", "snowflake", "--project", "x", "--store", store).code == 0
+    assert (
+        lineage(
+            "ingest", "sql", sql, "--dialect", "snowflake", "--project", "x", "--namespace", "w", "--store", store
+        ).code
+        == 0
+    )
     assert _found(store) == frozenset()
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any
@@ -12,11 +11,19 @@ import typer
 from rich.cells import cell_len
 from rich.text import Text
 
+from lineage.cli.answer_notes import (
+    note_broken_reads,
+    note_former_holders,
+    note_gone_sources,
+    note_namesakes,
+    note_possibly_affected,
+    note_times,
+    note_truncation,
+)
 from lineage.cli.impact_filter import ImpactFilter, MaskedOption, TableKindOption, TagOption
 from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, is_column_key, split_name
-from lineage.model.statement import Completeness
 from lineage.screen.answer_tree import answer_tree
 from lineage.screen.evidence import evidence_of, excerpts, unique_sources, with_evidence
 from lineage.screen.listing import Look, OutputFormat, console, counted, note, print_listing, print_object, say
@@ -27,9 +34,7 @@ from lineage.traversal import Answer, Reached, Route, Target, TraversalOptions, 
 from lineage.traversal import impact as find_impact
 from lineage.traversal import root_cause as find_root_cause
 from lineage.traversal.cautions.broken_reads import BrokenRead, broken_reads
-from lineage.traversal.cautions.former_holders import former_holders
 from lineage.traversal.cautions.gone_sources import GoneSource, gone_sources
-from lineage.traversal.cautions.namesakes import namesakes
 from lineage.traversal.lookup import names_of
 
 __all__ = [
@@ -39,7 +44,6 @@ __all__ = [
     "RowsOption",
     "complete_name",
     "impact",
-    "note_broken_reads",
     "path",
     "print_answer",
     "root_cause",
@@ -47,9 +51,6 @@ __all__ = [
 
 
 _ALL = ImpactFilter()
-_MAX_HOLDERS = 3
-_UNDER_FORMER_HOLDER = {"impact": "what read it then", "root-cause": "where it came from then"}
-"""By command, what the same command shows of a table that had the name before."""
 
 
 def complete_name(context: typer.Context, incomplete: str) -> list[str]:
@@ -197,9 +198,9 @@ def path(
             routes += shortest_paths(opened, source, target, limit=1, options=flows)
         if not routes:
             note(f"no path from {source.name} to {target.name} within {counted(max_hops, 'hop')}", "yellow")
-            _note_times(opened, options.as_of, source, target)
-            _note_former_holders(opened, options.as_of, "path", source, target)
-            _note_namesakes(opened, [source, target])
+            note_times(opened, options.as_of, source, target)
+            note_former_holders(opened, options.as_of, "path", source, target)
+            note_namesakes(opened, [source, target])
         if as_of is None:
             note_broken_reads(opened, broken_reads(opened, _tables_between(opened, source, target, routes, options)))
         if output is OutputFormat.JSON:
@@ -234,17 +235,17 @@ def _ask(
         broken = broken_reads(opened, {target.dataset, *answer.by_dataset}) if options.as_of is None else []
         keys = {target.key, *(one.key for one in answer.outlines)} if command == "root-cause" else ()
         gone = gone_sources(opened, keys) if options.as_of is None else []
-        if not wanted.is_empty:
-            _print_chosen(opened, answer, wanted, output, rows)
-        elif output is OutputFormat.JSON:
-            _print_json(opened, answer, broken, gone, paths=paths)
+        if output is OutputFormat.JSON:
+            _print_json(opened, answer, broken, gone, paths=paths, wanted=wanted)
         else:
-            print_answer(opened, answer, output, rows, tree=tree)
-        _note_times(opened, options.as_of, target)
-        _note_former_holders(opened, options.as_of, command, target)
-        _note_namesakes(opened, [target], answer.by_dataset)
+            print_answer(opened, answer, output, rows, tree=tree, wanted=wanted)
+        for text in wanted.unknown_tags(opened):
+            note(text, "yellow")
+        note_times(opened, options.as_of, target)
+        note_former_holders(opened, options.as_of, command, target)
+        note_namesakes(opened, [target], answer.by_dataset)
         note_broken_reads(opened, broken)
-        _note_gone_sources(gone)
+        note_gone_sources(gone)
 
 
 def _options(
@@ -267,39 +268,6 @@ def _options(
     )
 
 
-def _note_dropped(store: GraphStore, asked: Iterable[Target]) -> None:
-    """Print which tables are dropped, and which columns a newer schema lacks: they have no lineage any more."""
-    targets = list(asked)
-    keys = sorted({target.key for target in targets if not target.is_table})
-    ends = {one.key: one.dropped_at for one in store.columns_by_key(keys)} if keys else {}
-    ends |= {one.key: one.dropped_at for one in store.datasets({target.dataset for target in targets})}
-    for name, end in dict.fromkeys((one.name, ends.get(one.dataset) or ends.get(one.key)) for one in targets):
-        if end is not None:
-            at = f"{end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-            note(f"{name} is gone since {at}; --as-of an earlier time shows its lineage", "yellow")
-
-
-def note_broken_reads(store: GraphStore, found: Collection[BrokenRead]) -> None:
-    """Print what reads columns that are not there, and where."""
-    shown = list(found)[:_MAX_HOLDERS]
-    jobs = {job.key: job for job in store.jobs({one.job for one in shown})} if shown else {}
-    sources = unique_sources(jobs.values())
-    for one in shown:
-        job, source = jobs.get(one.job), sources.get(one.job)
-        line = f":{job.source_line}" if job is not None and job.source_line else ""
-        note(f"{one} ({source}{line})" if source else str(one), "yellow")
-    if len(found) > _MAX_HOLDERS:
-        note(f"… and {counted(len(found) - _MAX_HOLDERS, 'more read')} of a column that is not there", "yellow")
-
-
-def _note_gone_sources(found: Sequence[GoneSource]) -> None:
-    """Print what the answer came from that is gone."""
-    for one in found[:_MAX_HOLDERS]:
-        note(f"{one}; --as-of an earlier time shows it", "yellow")
-    if len(found) > _MAX_HOLDERS:
-        note(f"… and {counted(len(found) - _MAX_HOLDERS, 'more source')} that are gone", "yellow")
-
-
 def _tables_between(
     store: GraphStore, start: Target, end: Target, routes: Iterable[Route], options: TraversalOptions
 ) -> set[str]:
@@ -309,47 +277,6 @@ def _tables_between(
     return found | {start.dataset, end.dataset}
 
 
-def _note_former_holders(store: GraphStore, as_of: datetime | None, command: str, *asked: Target) -> None:
-    """Print which tables had the names that are asked before: what they had to do with others is found under theirs."""
-    what = _UNDER_FORMER_HOLDER.get(command)
-    then = "" if as_of is None else f" --as-of {as_of.isoformat()}"
-    for start in asked:
-        name = "this name" if len(asked) == 1 else f"the name of {start.name}"
-        found = former_holders(store, [start], as_of)
-        names = store.dataset_names({dataset_of(one.key) for one in found}) if found else {}
-        for one in reversed(found[-_MAX_HOLDERS:]):
-            note(f"until {one.until_text}, {names[dataset_of(one.key)]} had {name}", "yellow")
-            if what is not None:
-                note(f"{what}: lineage {command} {shlex.quote(one.name)}{then}", "yellow")
-        if len(found) > _MAX_HOLDERS:
-            note(f"… and {counted(len(found) - _MAX_HOLDERS, 'table')} had it before", "yellow")
-
-
-def _note_namesakes(store: GraphStore, asked: Iterable[Target], reached: Iterable[str] = ()) -> None:
-    """Print which tables have names that are the last parts of others: the answer may lack what uses the other name."""
-    found = namesakes(store, {*reached, *(one.dataset for one in asked)})
-    for one in found[:_MAX_HOLDERS]:
-        note(
-            f"{one.short_name} may be {one.name}, named in short: what uses one is not found under the other", "yellow"
-        )
-    if len(found) > _MAX_HOLDERS:
-        note(f"… and so may {counted(len(found) - _MAX_HOLDERS, 'more table')}", "yellow")
-    if found:
-        note("ingest what names tables in short again, with --default-database or --default-schema", "yellow")
-
-
-def _note_times(store: GraphStore, as_of: datetime | None, *asked: Target) -> None:
-    """Print which of what was asked is dropped, or was not known yet at `as_of`: the answer would be misleading."""
-    if as_of is None:
-        _note_dropped(store, asked)
-        return
-    for dataset in store.datasets({target.dataset for target in asked}):
-        if as_of < dataset.first_seen:
-            since = f"{dataset.first_seen.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
-            name = dataset.display_name
-            note(f"the graph has nothing about {name} before {since}, when it was first seen", "yellow")
-
-
 def _print_json(
     store: GraphStore,
     answer: Answer,
@@ -357,19 +284,39 @@ def _print_json(
     gone: Collection[GoneSource],
     *,
     paths: bool,
+    wanted: ImpactFilter,
 ) -> None:
-    """Print an answer as JSON by distance: each step once, or (`paths`) the whole paths of each column."""
-    values = answer.to_dict() if paths else answer.to_tree()
-    jobs = _jobs_of(store, (route for one in answer.columns for route in one.routes))
+    """Print an answer as JSON by distance: each step once, or (`paths`, or some columns only) the paths of each."""
+    if not wanted.is_empty:
+        shown = answer.shown(one.node for one in wanted.chosen(store, answer))
+        values = answer.to_dict() | {"filter": wanted.text, "columns": [one.to_dict() for one in shown]}
+    else:
+        values = answer.to_dict() if paths else answer.to_tree()
+        shown = answer.columns
+    jobs = _jobs_of(store, (route for one in shown for route in one.routes))
     notes = {"broken_reads": [one.to_dict() for one in broken], "gone_sources": [one.to_dict() for one in gone]}
     print_object(with_evidence(values, jobs) | notes)
 
 
-def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: int, *, tree: bool = False) -> None:
-    """Print an answer as a table, a tree or CSV, with flows of the value before references."""
+def print_answer(
+    store: GraphStore,
+    answer: Answer,
+    output: OutputFormat,
+    rows: int,
+    *,
+    tree: bool = False,
+    wanted: ImpactFilter = _ALL,
+) -> None:
+    """Print an answer, or what is wanted of it, as a table, a tree or CSV; flows of the value come first."""
     upstream = answer.direction is Direction.UPSTREAM
     columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "by way of")
-    shown = answer.page(0, rows if rows and output is OutputFormat.TABLE else answer.total, values_first=True)
+    chosen = None if wanted.is_empty else wanted.chosen(store, answer)
+    total = answer.total if chosen is None else len(chosen)
+    most = rows if rows and output is OutputFormat.TABLE else total
+    if chosen is None:
+        shown = answer.page(0, most, values_first=True)
+    else:
+        shown = answer.shown(one.node for one in chosen[:most])
     neighbours = [_neighbour(reached, upstream) for reached in shown]
     names = answer.names_of(key for key in neighbours if key is not None)
     listed = [
@@ -379,58 +326,20 @@ def print_answer(store: GraphStore, answer: Answer, output: OutputFormat, rows: 
     if output is OutputFormat.CSV:
         print_listing(columns, listed, output)
         return
-    _print_headline(answer, upstream)
+    if chosen is None:
+        _print_headline(answer, upstream)
+    else:
+        say(wanted.headline(answer, total), subject=answer.start.name)
     if tree:
         out = console()
         for line in answer_tree(answer, shown, out.width):
             out.print(line, markup=False)
     elif listed:
         print_listing(columns, listed, output, _LOOK)
-    if len(shown) < answer.total:
-        note(f"… and {answer.total - len(shown):,} more; --rows 0 shows all, --format json also the paths")
-    possibly = {affected.table: affected.job for affected in answer.possibly_affected}
-    jobs = {job.key: job for job in store.jobs(set(possibly.values()))} if possibly else {}
-    partial = [
-        table for table, job in possibly.items() if job in jobs and jobs[job].completeness is Completeness.PARTIAL
-    ]
-    if tables := ", ".join(table for table in possibly if table not in partial):
-        note(f"possibly affected, by table-level lineage only: {tables}", "yellow")
-    if partial:
-        note(
-            f"possibly affected, as some columns are not resolved (lineage diagnostics): {', '.join(partial)}", "yellow"
-        )
-    if answer.truncated is not None and answer.truncated.startswith("max_references=") and ";" not in answer.truncated:
-        note(answer.truncated.replace("max_references=", "--max-references "))  # the user's own wish
-    elif answer.truncated:
-        note(f"incomplete: stopped by {answer.truncated}", "yellow")
-
-
-def _print_chosen(store: GraphStore, answer: Answer, wanted: ImpactFilter, output: OutputFormat, rows: int) -> None:
-    """Print those of the columns that are wanted; as JSON, each with its whole paths."""
-    chosen = wanted.chosen(store, answer)
-    most = rows if rows and output is OutputFormat.TABLE else len(chosen)
-    shown = answer.shown(one.node for one in chosen[:most])
-    if output is OutputFormat.JSON:
-        values = {
-            "start": answer.start.name, "filter": wanted.text, "reached": answer.total,
-            "columns": [one.to_dict() for one in shown], "truncated": answer.truncated,
-        }  # fmt: skip
-        print_object(with_evidence(values, _jobs_of(store, (route for one in shown for route in one.routes))))
-        return
-    neighbours = [_neighbour(reached, upstream=False) for reached in shown]
-    names = answer.names_of(key for key in neighbours if key is not None)
-    listed = [
-        _row(reached, False, _with_rows(names, key) if key is not None else None)
-        for reached, key in zip(shown, neighbours, strict=True)
-    ]
-    if output is OutputFormat.TABLE:
-        say(wanted.headline(answer, len(chosen)), subject=answer.start.name)
-    if listed or output is OutputFormat.CSV:
-        print_listing(("hops", "column", "influence", "how", "masked", "by way of"), listed, output, _LOOK)
-    if len(shown) < len(chosen):
-        note(f"… and {len(chosen) - len(shown):,} more; --rows 0 shows all")
-    if answer.truncated:
-        note(f"incomplete: stopped by {answer.truncated}", "yellow")
+    if len(shown) < total:
+        note(f"… and {total - len(shown):,} more; --rows 0 shows all, --format json also the paths")
+    note_possibly_affected(store, answer)
+    note_truncation(answer)
 
 
 def _print_headline(answer: Answer, upstream: bool) -> None:

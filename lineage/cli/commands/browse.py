@@ -9,7 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
-from lineage.cli.commands.ask import AsOfOption, NameArgument, RowsOption, note_broken_reads
+from lineage.cli.answer_notes import note_broken_reads
+from lineage.cli.commands.ask import AsOfOption, NameArgument, RowsOption
 from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.governance.tags.tag_names import with_tag_names
 from lineage.model.names import dataset_of, is_column_key

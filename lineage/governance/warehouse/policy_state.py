@@ -1,0 +1,137 @@
+"""The policies, tags and grants of a warehouse, after the statements about them so far."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from lineage.frozen import frozen
+from lineage.model.policies import PolicyAct, PolicyStatement
+
+__all__ = ["Place", "PolicyState", "WarehouseTag"]
+
+Place = tuple[str, str]
+"""A dataset and the path of one of its columns; "" is the table as a whole."""
+
+
+@frozen
+class WarehouseTag:
+    """A tag of the warehouse on a column or a table; the value is known if it may be the name of a class."""
+
+    name: str
+    value: str | None
+    at: datetime
+    source: str
+
+
+@dataclass(slots=True)
+class PolicyState:
+    """The policies after the statements so far."""
+
+    masks: dict[Place, str] = field(default_factory=dict)
+    rows: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    switched: dict[str, bool] = field(default_factory=dict)
+    needs_switch: set[str] = field(default_factory=set)
+    """The datasets of products where row policies do nothing until row security is enabled."""
+    bodies: dict[str, PolicyStatement] = field(default_factory=dict)
+    tags: defaultdict[Place, dict[str, WarehouseTag]] = field(default_factory=lambda: defaultdict(dict))
+    tag_masks: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
+    grants: defaultdict[Place, set[str]] = field(default_factory=lambda: defaultdict(set))
+    unmask: defaultdict[Place, set[str]] = field(default_factory=lambda: defaultdict(set))
+    attached: dict[str, tuple[datetime, str | None]] = field(default_factory=dict)
+    """When each policy was last attached to anything, and by which file."""
+    dropped: set[str] = field(default_factory=set)
+    source: str = ""
+    file: str | None = None
+
+    @property
+    def columns(self) -> set[Place]:
+        """The columns with a mask, a tag or a grant."""
+        return {*self.masks, *self.tags, *self.grants}
+
+    def limits_rows(self, dataset: str) -> bool:
+        """Return whether the row policies of a dataset are in force: PostgreSQL's only if row security is enabled."""
+        return self.switched.get(dataset, dataset not in self.needs_switch)
+
+    def apply(self, one: PolicyStatement, dataset: str, paths: Collection[str], at: datetime) -> None:
+        """Apply a statement about a dataset, and about `paths` if it names columns."""
+        if one.columns and not paths:
+            return
+        keys = [(dataset, path) for path in paths or ("",)]
+        name = one.policy or ""
+        if one.act in (PolicyAct.SET_MASK, PolicyAct.SET_ROWS, PolicyAct.TAG_MASK):
+            self.attached[one.other or name if one.act is PolicyAct.TAG_MASK else name] = at, self.file
+        if one.act is PolicyAct.SET_MASK:
+            self.masks.update(dict.fromkeys(keys, name))
+        elif one.act is PolicyAct.UNSET_MASK:
+            for key in keys:
+                self.masks.pop(key, None)
+        elif one.act is PolicyAct.SET_ROWS:
+            self.rows[dataset].add(name)
+        elif one.act is PolicyAct.UNSET_ROWS:
+            self.rows[dataset] = self.rows[dataset] - {name} if name else set()
+        elif one.act in (PolicyAct.ROWS_ON, PolicyAct.ROWS_OFF):
+            self.switched[dataset] = one.act is PolicyAct.ROWS_ON
+        elif one.act in (PolicyAct.DEFINE, PolicyAct.DROP, PolicyAct.RENAME):
+            self._change_policy(one, name, dataset, at)
+        elif one.act in (PolicyAct.SET_TAG, PolicyAct.UNSET_TAG, PolicyAct.TAG_MASK, PolicyAct.TAG_UNMASK):
+            self._change_tag(one, name, keys if dataset else [], at)
+        else:
+            self._grant(one, keys if dataset else [(name, "")])
+
+    def detach(self, policies: Collection[str]) -> None:
+        """Take policies from all columns, tables and tags."""
+        self.masks = {key: policy for key, policy in self.masks.items() if policy not in policies}
+        for listed in (*self.rows.values(), *self.tag_masks.values()):
+            listed.difference_update(policies)
+
+    def _change_policy(self, one: PolicyStatement, name: str, dataset: str, at: datetime) -> None:
+        if one.act is PolicyAct.DEFINE:
+            self.bodies[name] = one
+            self.dropped.discard(name)
+        elif one.act is PolicyAct.DROP:
+            self.bodies.pop(name, None)
+            attached_at, file = self.attached.get(name, (at, self.file))
+            if attached_at < at or file == self.file:  # a policy in use cannot be dropped
+                self.detach([name])
+            else:  # by another file of the same ingest, which may create it anew
+                self.dropped.add(name)
+        elif one.other is not None:
+            if name in self.bodies:
+                self.bodies[one.other] = self.bodies.pop(name)
+            self.masks = {key: one.other if policy == name else policy for key, policy in self.masks.items()}
+            own = [self.rows[dataset]] if dataset else [*self.rows.values(), *self.tag_masks.values()]
+            for listed in own:
+                if name in listed:
+                    listed.discard(name)
+                    listed.add(one.other)
+            if name in self.tag_masks:
+                self.tag_masks[one.other] = self.tag_masks.pop(name)
+            for tags in self.tags.values():
+                if name in tags:
+                    old = tags.pop(name)
+                    tags[one.other] = WarehouseTag(one.other, old.value, old.at, old.source)
+
+    def _change_tag(self, one: PolicyStatement, name: str, keys: Iterable[Place], at: datetime) -> None:
+        if one.act is PolicyAct.TAG_MASK:
+            self.tag_masks[name].add(one.other or "")
+        elif one.act is PolicyAct.TAG_UNMASK:
+            self.tag_masks[name].discard(one.other or "")
+        elif one.act is PolicyAct.SET_TAG:
+            for key in keys:
+                self.tags[key][name] = WarehouseTag(name, one.other, at, self.source)
+        else:
+            for key in keys or list(self.tags):  # without a table, the tag itself is dropped
+                self.tags[key].pop(name, None)
+
+    def _grant(self, one: PolicyStatement, keys: Iterable[Place]) -> None:
+        of = self.grants if one.act in (PolicyAct.GRANT, PolicyAct.REVOKE) else self.unmask
+        for key in keys:
+            if one.act in (PolicyAct.GRANT, PolicyAct.GRANT_UNMASK):
+                of[key] |= set(one.roles)
+                continue
+            # What is taken from a table as a whole is taken from its columns, too.
+            for other in [each for each in of if each == key or (not key[1] and each[0] == key[0])]:
+                of[other] -= set(one.roles)

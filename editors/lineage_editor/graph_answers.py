@@ -57,7 +57,7 @@ def joined(found: list[ColumnReach]) -> ColumnReach:
 
 
 class GraphAnswers:
-    """Questions about names, answered from a store. A name of several datasets means none of them, and that is said."""
+    """Questions about names, answered from a store. A name that several datasets have means none of them."""
 
     def __init__(self, store: GraphStore, namespace: str = "") -> None:
         self.store = store

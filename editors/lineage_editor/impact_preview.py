@@ -66,7 +66,7 @@ def stored_column(
 def impact_preview(
     analysis: DocumentAnalysis, name: NameAtCursor, graph: GraphAnswers | None, roots: Iterable[Path]
 ) -> ImpactPreview:
-    """Return who breaks, from the store and the text; what is not known is said."""
+    """Return who breaks, from the store and the text; with what is not known."""
     target, stored = stored_column(analysis, name, graph)
     word = analysis.text[name.span.start : name.span.end]
     is_own = any(analysis.target_of(placed) == target for placed in name.columns)

@@ -10,7 +10,7 @@ __all__ = ["Finding", "Health"]
 
 
 class Health(StrEnum):
-    """How bad it is. The order is that in which findings are told."""
+    """How bad it is. Findings are listed in this order."""
 
     PROBLEM = "problem"
     """Answers are missing or wrong until it is mended."""

@@ -94,6 +94,11 @@ def test_two_namespaces_of_a_platform_need_names(tmp_path: Path) -> None:
     done = lineage("export", "datahub", "--store", path)
     assert done.code == 2
     assert "--instance" in done.err
+    file = tmp_path / "before.json"
+    file.write_text("before")
+    assert lineage("export", "datahub", "--store", path, "--output", file).code == 2
+    assert file.read_text() == "before"
+    assert list(tmp_path.glob(".*before.json")) == []
     done = lineage("export", "datahub", "--store", path, "--instance", "postgres://b=second")
     assert done.code == 0
     assert "urn:li:dataset:(urn:li:dataPlatform:postgres,second.v_b,PROD)" in done.out

@@ -1,4 +1,4 @@
-"""A clock that was set back: what is ingested then is current all the same, and it is said."""
+"""After a clock was set back, what is ingested is current all the same, with a notice."""
 
 from __future__ import annotations
 

@@ -10,11 +10,11 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.store_options import StoreOption
+from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.doctor.finding import Finding, Health
 from lineage.doctor.installation import examine_installation
 from lineage.doctor.store_state import examine_store
-from lineage.screen.listing import counted, print_object, say
+from lineage.screen.listing import OutputFormat, counted, print_listing, print_object, say
 from lineage.screen.progress import progress_bar
 from lineage.store.opening import DEFAULT_PATH
 
@@ -26,11 +26,11 @@ _STYLES = {Health.PROBLEM: "red", Health.WARNING: "yellow", Health.OK: "green"}
 def doctor(
     store: StoreOption = None,
     days: Annotated[int, typer.Option("--days", min=1, help="How old the latest ingest of a source may be.")] = 7,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """What is wrong with this installation and this store, and what to do about it? Worst first.
 
-    Looked at are Python, the parser, the scanner, the extras and Java; the file's pages, counts and disk; interrupted
+    It looks at Python, the parser, the scanner, the extras and Java; the file's pages, counts and disk; interrupted
     and old ingests, statements that were not resolved, and tables that two sources call by different names. Nothing is
     written. Exit status 0: no problem; 1: a problem.
 
@@ -43,8 +43,11 @@ def doctor(
             *examine_installation(),
         ]
     found.sort(key=lambda one: list(Health).index(one.level))
-    if as_json:
+    if output is OutputFormat.JSON:
         print_object([asdict(one) for one in found])
+    elif output is OutputFormat.CSV:
+        columns = ("level", "subject", "message", "hint")
+        print_listing(columns, [(one.level, one.subject, one.message, one.hint) for one in found], output)
     else:
         _show(found)
     if any(one.level is Health.PROBLEM for one in found):

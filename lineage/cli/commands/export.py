@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
@@ -288,14 +289,29 @@ def _write(path: Path, text: str) -> None:
 
 @contextmanager
 def _writing(path: Path | None) -> Iterator[TextIO]:
+    """Yield a text file that takes the place of `path` once all is written; an export that fails leaves what was there.
+
+    Raises:
+        typer.BadParameter: the file cannot be written.
+    """
     if path is None:
         yield sys.stdout
         return
-    with ExitStack() as stack:
-        try:
-            raw = stack.enter_context(path.open("wb"))
-        except OSError as error:
-            raise typer.BadParameter(f"{path} cannot be written: {error.strerror}", param_hint="--output") from error
-        # Without a timestamp in the header, so that the same graph gives the same file.
-        packed = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)) if path.suffix == ".gz" else raw
-        yield stack.enter_context(TextIOWrapper(cast("BinaryIO", packed), encoding="utf-8"))
+    is_plain = path.is_file() or not path.exists()  # not a pipe, nor /dev/null
+    made = path.with_name(f".{os.getpid()}.{path.name}") if is_plain else path
+    try:
+        with ExitStack() as stack:
+            try:
+                raw = stack.enter_context(made.open("wb"))
+            except OSError as error:
+                raise typer.BadParameter(
+                    f"{path} cannot be written: {error.strerror}", param_hint="--output"
+                ) from error
+            # Without a timestamp in the header, so that the same graph gives the same file.
+            packed = stack.enter_context(gzip.GzipFile("", "wb", fileobj=raw, mtime=0)) if path.suffix == ".gz" else raw
+            yield stack.enter_context(TextIOWrapper(cast("BinaryIO", packed), encoding="utf-8"))
+        if is_plain:
+            made.replace(path)
+    finally:
+        if is_plain:
+            made.unlink(missing_ok=True)

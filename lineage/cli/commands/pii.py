@@ -214,6 +214,8 @@ def drift(
             breakers=_breakers(breakers, opened),
         )  # fmt: skip
         coverage = tag_coverage(opened, made, found, known, tag=tag)
+    if not coverage.is_known:
+        note("nothing that was ingested states tags or policies: the warehouse may have them all the same", "yellow")
     if sql:
         print("".join(f"{statement}\n" for one in coverage.drift for statement in one.statements), end="")
         return
@@ -227,7 +229,13 @@ def drift(
     ]  # fmt: skip
     if output is OutputFormat.JSON:
         hops = [asdict(one) for one in coverage.hops]
-        print_object({"hops": hops, "drift": [dict(zip(columns, row, strict=True)) for row in rows]})
+        print_object(
+            {
+                "is_known": coverage.is_known,
+                "hops": hops,
+                "drift": [dict(zip(columns, row, strict=True)) for row in rows],
+            }
+        )
         return
     if output is OutputFormat.TABLE:
         for one in coverage.hops:

@@ -51,11 +51,15 @@ class Drift:
 
 @frozen
 class TagCoverage:
-    """The coverage by hop, and the columns that differ, those nearest to a source first."""
+    """The coverage by hop, and the columns that differ, those nearest to a source first.
+
+    Unless `is_known`, nothing that was ingested says which tags and policies the warehouse has.
+    """
 
     at: datetime
     hops: tuple[HopCoverage, ...]
     drift: tuple[Drift, ...]
+    is_known: bool
 
 
 def tag_coverage(
@@ -99,7 +103,8 @@ def tag_coverage(
             Drift(holder.name, tuple(sorted(classes[key])), holder.hops, has_tag, has_mask, others, tuple(said))
         )
     hops = tuple(HopCoverage(n, c["columns"], c["tagged"], c["masked"]) for n, c in sorted(counts.items()))
-    return TagCoverage(report.at, hops, tuple(sorted(rows, key=lambda one: (one.hops, one.column))))
+    drift = tuple(sorted(rows, key=lambda one: (one.hops, one.column)))
+    return TagCoverage(report.at, hops, drift, not policies.is_empty)
 
 
 def _meeting(arriving: set[str], own: set[str], rules: ClassRules) -> set[str]:

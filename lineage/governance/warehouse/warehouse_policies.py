@@ -91,6 +91,12 @@ class WarehousePolicies:
                 if column_key(one.dataset, alias) not in named and (one.dataset, one.path) not in state.columns:
                     self._paths[one.key] = alias
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing that was ingested says what the warehouse has: policies may be there all the same."""
+        state = self._state
+        return not (state.columns or state.rows or state.bodies or any(self._readers.values()))
+
     def protection(self, column: str) -> Protection:
         """Return what limits who sees a column, by its key."""
         dataset, path = self._named(column)

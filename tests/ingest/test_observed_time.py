@@ -78,3 +78,15 @@ def test_an_earlier_time_that_is_given_is_history_and_it_is_said(tmp_path: Path)
         [said] = _sql(AFTER, tmp_path, store, datetime(2020, 1, 1, tzinfo=UTC))
         assert "stays current; this ingest is history" in said
         assert _sources(store) == ["a"]
+
+
+def test_another_project_whose_time_is_ahead_concerns_nobody(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "v.sql").write_text(f"create view {name} as select a from t")
+    with open_store(tmp_path / "graph.db") as store:
+        far = SqlOptions(dialect="sqlite", project="one", observed_at=datetime(2200, 1, 1, tzinfo=UTC))
+        ingest_sql([tmp_path / "one"], options=far, store=store)
+        summary = ingest_sql([tmp_path / "two"], options=SqlOptions(dialect="sqlite", project="two"), store=store)
+        assert summary.batch.run.at.year < 2200
+        assert not any("clock" in one for one in summary.notices)

@@ -95,9 +95,9 @@ def ingest_bi_export(
     """
     began = time.perf_counter()
     notify: Progress = progress or (lambda _stage, _done, _total: None)
-    at, late = observed_time(store, "bi", request.observed_at)
     export = _with_connection_problems(_without_repeated_keys(reader(request, notify)))
     names = ExportNames(request.kind, export.server)
+    at, late = observed_time(store, [beginning(names.project)], request.observed_at)
     resolution = ExportResolution(export, request.options, names.location, store, request.catalog)
     resolved = resolution.resolve(lambda done, total: notify("resolving", done, total))
     export = replace(export, problems=(*export.problems, *_names_without_catalog(resolved.values())))

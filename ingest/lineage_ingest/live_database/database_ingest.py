@@ -102,9 +102,10 @@ def store_database(given: StoredDatabase, store: GraphStore, notify: Progress, b
         DatabaseError: the database could not be read, or the store has another file whose tables have the same names.
         StoreError: the store could not be read or written.
     """
-    at, late = observed_time(store, given.database.product, now=given.database.at)
-    database, options = replace(given.database, at=at), given.options
-    names = DatabaseNames(database, options.naming)
+    options = given.options
+    names = DatabaseNames(given.database, options.naming)
+    at, late = observed_time(store, [beginning(names.label)], now=given.database.at)
+    database = replace(given.database, at=at)
     others = _files_with_these_names(store, database, names)
     batch = DatabaseBatch(database, names, given.texts)
     catalog = Catalog(schemas_of(database), options.naming.dialect)

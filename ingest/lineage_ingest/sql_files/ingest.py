@@ -80,8 +80,8 @@ def ingest_sql_files(
     """
     began = time.perf_counter()
     notify = progress or (lambda _stage, _done, _total: None)
-    at, late = observed_time(store, "sql", observed_at)
     sources = read_sources(paths, store, Environment.of(options.naming), project, project_root)
+    at, late = observed_time(store, sources.keys, observed_at)
     name = _name_of(sources)
     before = stated.read(store.last_session, name) if stated is not None else None
     schemas = StoredSchemas(store)

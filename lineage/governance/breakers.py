@@ -45,7 +45,7 @@ class Breaker(BaseModel):
 
     @property
     def text(self) -> str:
-        """It as words."""
+        """What it says, in words."""
         things = {"function": self.function, "job": self.job, "column": self.column}
         what = next((f"{kind} {name}" for kind, name in things.items() if name is not None), None)
         if what is None and self.edge is not None:

@@ -40,7 +40,7 @@ class Mask:
 
     @property
     def text(self) -> str:
-        """It as words."""
+        """What it says, in words."""
         if self.roles is None:
             return f"by {self.policy}, for whom is not known"
         return f"by {self.policy}, for all but {', '.join(self.roles)}" if self.roles else f"by {self.policy}, for all"
@@ -69,7 +69,7 @@ class Protection:
 
     @property
     def sentences(self) -> tuple[str, ...]:
-        """It as short sentences."""
+        """What it says, as short sentences."""
         found = [f"masked {one.text}" for one in self.masks]
         found += [f"rows limited by {', '.join(self.rows)}"] if self.rows else []
         return (*found, *([f"granted to {', '.join(self.readers)}"] if self.readers else []))

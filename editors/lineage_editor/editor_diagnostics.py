@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from lsprotocol.types import Diagnostic as EditorDiagnostic
-from lsprotocol.types import DiagnosticSeverity
+from lsprotocol.types import DiagnosticSeverity, Position, Range
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.sql.outline.query_outline import OutlinedStatement
@@ -14,7 +14,7 @@ from lineage.sql.parse.placeholders import placeholders_in
 from lineage_editor.analysis import DocumentAnalysis
 from lineage_editor.text_positions import TextPositions
 
-__all__ = ["SOURCE", "editor_diagnostics"]
+__all__ = ["SOURCE", "editor_diagnostics", "failed_reading"]
 
 SOURCE = "lineage"
 _CLOSED = re.compile(r"\{\{-?\s*(?:(?:ref|source|config)\s*\(|this\b)|\{%-?\s*(?:end)?set\b")
@@ -49,6 +49,14 @@ def editor_diagnostics(analysis: DocumentAnalysis, positions: TextPositions) -> 
             shown = _shown(one, statement.span, positions, is_open=is_open)
             found[one.code, one.message, shown.range.start.line, shown.range.start.character] = shown
     return list(found.values())
+
+
+def failed_reading(where: str) -> EditorDiagnostic:
+    """Return the diagnostic of a document that could not be read, because of an error of this program."""
+    start = Position(0, 0)
+    message = f"the lineage of this file could not be read: internal error ({where})"
+    code = str(DiagnosticCode.INTERNAL_ERROR)
+    return EditorDiagnostic(Range(start, start), message, DiagnosticSeverity.Warning, code, source=SOURCE)
 
 
 def _shown(one: Diagnostic, whole: Span, positions: TextPositions, *, is_open: bool) -> EditorDiagnostic:

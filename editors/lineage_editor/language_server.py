@@ -23,6 +23,7 @@ from lineage import __version__
 from lineage.store.time_limit import TimeLimit, time_limit
 from lineage_editor.analysis import DocumentAnalysis
 from lineage_editor.definition_places import DefinitionPlace
+from lineage_editor.editor_diagnostics import failed_reading
 from lineage_editor.editor_session import EditorSession
 from lineage_editor.quiet_logging import kind_and_place, logger
 from lineage_editor.requests import (
@@ -146,13 +147,13 @@ class _Handlers:
 
     async def _publish(self, seconds: float, uri: str) -> None:
         await asyncio.sleep(seconds)
+        version = self._server.workspace.get_text_document(uri).version
         try:
-            version = self._server.workspace.get_text_document(uri).version
             analysis, positions = await self._analysis(uri)
             found = problems_of(analysis, positions)
         except Exception as error:  # noqa: BLE001  the only boundary of a task that nobody waits for
             logger.error("diagnostics: %s", kind_and_place(error))
-            return
+            found = [failed_reading(kind_and_place(error))]
         if self._server.workspace.get_text_document(uri).version == version:
             self._server.text_document_publish_diagnostics(types.PublishDiagnosticsParams(uri, found, version))
 

@@ -59,17 +59,20 @@ def ingest_log(
         SparkMissingError: Spark is required, and Spark or Java is not installed.
         LogUnreachableError: the database that holds the log cannot be read.
         UndatedLogError: no statement has a time, and `observed_at` is not set.
+        WorkerError: a worker process was killed, or crashed. Nothing is stored.
         StoreError: the store could not be read or written.
     """
     request = prepare_log(paths, source, options or LogOptions())
     given = request.input
+    if request.options.jobs < 1:
+        raise OptionError("it must be at least 1", "jobs")
     if bool(given.paths) == (given.jdbc is not None):
         raise OptionError("give files, or --jdbc-url", "paths")
     kind = choose_engine(given, request.options.engine)
     with opened_store(store) as opened:
         if progress is not None:
             progress("starting Spark" if kind is EngineKind.SPARK else "starting", 0, None)
-        with open_engine(given, kind, request.options.spark) as engine:
+        with open_engine(given, kind, request.options.spark, request.options.jobs) as engine:
             opener = None if is_open_store(store) else _opener(store)
             summary = ingest_log_rows(
                 engine, opened, request.context, request.catalog, opener=opener, progress=progress

@@ -43,6 +43,8 @@ class LogOptions(IngestOptions):
     """Where the stages run: in this process or on Spark. `auto` chooses Spark from 200 MB on."""
     spark: SparkOptions = field(default_factory=SparkOptions)
     """Spark's master and configuration."""
+    jobs: int = 1
+    """Number of processes that extract the lineage, where the engine is this process; small logs take one."""
 
 
 @frozen(kw_only=True)

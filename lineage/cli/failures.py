@@ -12,9 +12,9 @@ from lineage.model.dialects import UnknownDialectError
 from lineage.neo4j_server.errors import ServerError, ServerStartError
 from lineage.screen.layout import wrap
 from lineage.screen.listing import console, note
-from lineage.sql.script.parallel.worker_pool import WorkerError
 from lineage.store.errors import StoreError, StoreFullError, StoreUnreachableError
 from lineage.traversal import NameLookupError
+from lineage.worker_pool import WorkerError
 
 __all__ = ["explain_failure", "fit_message"]
 

@@ -145,7 +145,7 @@ JobsOption = Annotated[
         "--jobs",
         "-j",
         min=1,
-        help="Number of processes that resolve the files. Default: all processors; small inputs take one.",
+        help="Number of processes that resolve the SQL. Default: all processors; small inputs take one.",
         show_default=False,
     ),
 ]

@@ -12,7 +12,8 @@ import time
 from typing import Any
 
 from lineage.sql.extraction import options_for
-from lineage.sql.script.parallel.processes import available_processors, resolve_texts
+from lineage.sql.script.parallel.processes import resolve_texts
+from lineage.worker_pool import available_processors
 from tests.benchmarks._models import models
 
 STATEMENTS = 3285

@@ -27,10 +27,11 @@ from lineage.sql.extraction import ExtractionOptions, options_for
 from lineage.sql.scan import split_statements
 from lineage.sql.script.parallel import processes as parallel
 from lineage.sql.script.parallel.processes import resolve_texts, resolve_with
-from lineage.sql.script.parallel.worker_pool import ScriptInput, Task, WorkerError, WorkerPool
+from lineage.sql.script.parallel.script_workers import ScriptInput, Task, script_workers
 from lineage.sql.script.resolutions import TextResolution
 from lineage.sql.script.script import Script
 from lineage.store import open_store
+from lineage.worker_pool import WorkerError
 from lineage_ingest import OptionError, SqlOptions, ingest_sql
 from tests.benchmarks._models import models
 from tests.cli.running import lineage
@@ -223,13 +224,13 @@ def test_ingest_and_commands_take_jobs(monkeypatch: pytest.MonkeyPatch, tmp_path
 
 
 def test_small_inputs_start_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parallel, "WorkerPool", None)
+    monkeypatch.setattr(parallel, "script_workers", None)
     assert len(extract_script(CONCEPTS, "postgres", MIMIC, jobs=8)) == 130
 
 
 def test_a_killed_worker_is_an_error_that_names_its_texts() -> None:
     given = ScriptInput({"models/big.sql": "SELECT 1"}, options_for("postgres"), None)
-    with WorkerPool(given, 1) as pool:
+    with script_workers(given, 1) as pool:
         [child] = [one for one in multiprocessing.active_children() if one.name.startswith("lineage-worker")]
         pool.start(Task((0,), {}))
         os.kill(child.pid or 0, signal.SIGKILL)

@@ -12,7 +12,7 @@ from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOpti
 from lineage.frozen import frozen
 from lineage.screen.listing import OutputFormat
 from lineage.screen.progress import progress_bar
-from lineage.sql.script.parallel.processes import available_processors
+from lineage.worker_pool import available_processors
 from lineage_ingest.api import ingest_duckdb, ingest_sqlite
 from lineage_ingest.cli.postgres import print_database_summary
 from lineage_ingest.cli.shared.option_groups import with_option_groups

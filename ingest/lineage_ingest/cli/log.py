@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import fields, replace
 from typing import Annotated
 
 import typer
 
+from lineage.cli.options import JobsOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.screen.progress import progress_bar
 from lineage.sql import scan
+from lineage.worker_pool import available_processors
 from lineage_ingest.cli.follow import print_plan, run_follow
 from lineage_ingest.cli.shared.log_options import FollowFlags, JdbcFlags, LogFlags, PathsArgument
 from lineage_ingest.cli.shared.option_groups import with_option_groups
@@ -39,6 +41,7 @@ def log(
     engine: Annotated[
         EngineKind, typer.Option(help="Run in this process or on Spark; auto: on Spark from 200 MB on.")
     ] = EngineKind.AUTO,
+    jobs: JobsOption = None,
     followed: Annotated[bool, typer.Option("--follow", hidden=True)] = False,
 ) -> None:
     """Ingest a query log: the lineage of every statement, and who used which tables and columns.
@@ -53,7 +56,7 @@ def log(
     Example: lineage ingest log --jdbc-url jdbc:redshift://host/db --source redshift --since 2026-01-01
     """
     database = jdbc.jdbc()
-    options = flags.options(engine, database)
+    options = replace(flags.options(engine, database), jobs=jobs or available_processors())
     if followed or following.kafka or following.once:
         note("lineage ingest log --follow is deprecated: use lineage follow log, with the same options", "yellow")
         run_follow(paths or (), flags, options, following.options())

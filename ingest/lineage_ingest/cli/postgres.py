@@ -11,7 +11,7 @@ from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOpti
 from lineage.cli.wall_clock import wall_seconds
 from lineage.screen.listing import OutputFormat, counted, note, say
 from lineage.screen.progress import progress_bar
-from lineage.sql.script.parallel.processes import available_processors
+from lineage.worker_pool import available_processors
 from lineage_ingest.api import ingest_postgres
 from lineage_ingest.cli.shared.option_groups import with_option_groups
 from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budget

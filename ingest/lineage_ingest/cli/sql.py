@@ -35,7 +35,7 @@ from lineage.model.text.decoding import decode_sql
 from lineage.screen.evidence import marked_line
 from lineage.screen.listing import OutputFormat, console, counted, note, say
 from lineage.screen.progress import progress_bar
-from lineage.sql.script.parallel.processes import available_processors
+from lineage.worker_pool import available_processors
 from lineage_ingest.api import ingest_sql
 from lineage_ingest.cli.shared.option_groups import with_option_groups
 from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budget

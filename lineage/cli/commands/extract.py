@@ -39,8 +39,9 @@ from lineage.screen.evidence import marked_line
 from lineage.screen.listing import Look, OutputFormat, console, counted, note, print_listing, print_object
 from lineage.screen.progress import progress_bar
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.script.parallel.processes import available_processors, resolve_texts
+from lineage.sql.script.parallel.processes import resolve_texts
 from lineage.sql.script.reuse.saved_resolutions import SavedResolutions, folder_of
+from lineage.worker_pool import available_processors
 
 __all__ = ["extract", "tables"]
 

@@ -18,7 +18,8 @@ from lineage.model.statement import Completeness
 from lineage.model.text.decoding import decode_sql
 from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.script.parallel.processes import available_processors, resolve_texts
+from lineage.sql.script.parallel.processes import resolve_texts
+from lineage.worker_pool import available_processors
 
 __all__ = ["Report", "measure", "print_report", "texts_of"]
 

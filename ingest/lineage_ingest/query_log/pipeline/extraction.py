@@ -59,6 +59,7 @@ __all__ = [
     "TableId",
     "LogContext",
     "UnitLineage",
+    "extract_batch",
     "extract_batches",
     "microseconds",
     "moment",
@@ -233,14 +234,19 @@ RESULT_SCHEMA = pa.schema(
 def extract_batches(batches: Iterable[Any], extractor: Extractor) -> Iterator[Any]:
     """Yield record batches of units as batches of `RESULT_SCHEMA`."""
     for batch in batches:
-        keys, summaries, lineage = [], [], []
-        for unit in units_from(batch):
-            found, stated = extractor.unit(unit)
-            keys.append(unit.key)
-            summaries.append(pickle.dumps(found))
-            lineage.append(pickle.dumps(stated))
-        columns = [pa.array(keys, pa.int64()), pa.array(summaries, pa.binary()), pa.array(lineage, pa.binary())]
-        yield pa.RecordBatch.from_arrays(columns, schema=RESULT_SCHEMA)
+        yield extract_batch(batch, extractor)
+
+
+def extract_batch(batch: Any, extractor: Extractor) -> Any:
+    """Return a record batch of units as a batch of `RESULT_SCHEMA`."""
+    keys, summaries, lineage = [], [], []
+    for unit in units_from(batch):
+        found, stated = extractor.unit(unit)
+        keys.append(unit.key)
+        summaries.append(pickle.dumps(found))
+        lineage.append(pickle.dumps(stated))
+    columns = [pa.array(keys, pa.int64()), pa.array(summaries, pa.binary()), pa.array(lineage, pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, schema=RESULT_SCHEMA)
 
 
 def results_from(batch: Any) -> Iterator[tuple[UnitSummary, bytes]]:

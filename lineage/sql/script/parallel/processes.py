@@ -9,7 +9,6 @@ parsing it again.
 
 from __future__ import annotations
 
-import os
 import re
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -18,13 +17,13 @@ from heapq import heapify, heappop, heappush
 from lineage.catalog import Catalog
 from lineage.model.statement import StatementLineage
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.script.parallel.worker_pool import ScriptInput, Task, WorkerPool
+from lineage.sql.script.parallel.script_workers import ScriptInput, Task, script_workers
 from lineage.sql.script.resolutions import TextResolution
 from lineage.sql.script.reuse.saved_resolutions import SavedResolutions
 from lineage.sql.script.script import Script
 from lineage.sql.script.sources import Definers
 
-__all__ = ["available_processors", "resolve_texts", "resolve_with"]
+__all__ = ["resolve_texts", "resolve_with"]
 
 _MIN_CHARACTERS = 400_000
 """Characters per worker that are worth starting it for: half a second of work."""
@@ -39,12 +38,6 @@ _READS = re.compile(
     r"(?:\s*\.\s*(?:[\w$#*]+|\"[^\"]+\"|`[^`]+`|\[[^\]]+\]))*)",
     re.IGNORECASE,
 )
-
-
-def available_processors() -> int:
-    """Return the number of processors that this process may use."""
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity is not None else os.cpu_count() or 1
 
 
 def _ignore(_done: int, _total: int) -> None:
@@ -162,7 +155,7 @@ def _resolve_in_workers(
     Texts that only the parent can resolve are left out, and those whose resolutions are saved.
     """
     found: dict[int, TextResolution] = dict(saved)
-    with WorkerPool(given, jobs) as pool:
+    with script_workers(given, jobs) as pool:
         script = script or Script(given.texts, given.options, given.catalog)  # while the workers start
         texts = list(given.texts.values())
         order = _Order(script.definers, texts, script.prepare(), saved)

@@ -1,4 +1,4 @@
-"""The stages in this process: for logs of a few hundred megabytes, without the time that Spark takes to start."""
+"""The stages in this process, and extraction in several: for logs for which Spark need not start."""
 
 from __future__ import annotations
 
@@ -20,13 +20,12 @@ from lineage_ingest.query_log.pipeline.engines.engine import (
     Work,
     unit_of,
 )
+from lineage_ingest.query_log.pipeline.engines.extraction_workers import ExtractionWorkers
 from lineage_ingest.query_log.pipeline.extraction import (
-    Extractor,
     KnownSchemas,
     LogContext,
     UnitLineage,
     UnitSummary,
-    extract_batches,
     results_from,
 )
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, work_batches
@@ -47,9 +46,10 @@ __all__ = ["LocalEngine"]
 class LocalEngine:
     """The engine in this process: rows are in memory, without their texts."""
 
-    def __init__(self, log: Callable[[], Iterable[Any]]) -> None:
-        """Take a function that yields the log's rows, as batches of the log schema."""
+    def __init__(self, log: Callable[[], Iterable[Any]], jobs: int = 1) -> None:
+        """Take a function that yields the rows, as batches of the log schema; extract in up to `jobs` processes."""
         self._log = log
+        self._workers = ExtractionWorkers(jobs)
         self._runs: Any = pa.table({name: pa.array([], RUN_SCHEMA.field(name).type) for name in OF_RUNS})
         self._templates: dict[int, Template] = {}
         self._session_blocks: dict[int, SessionBlock] = {}
@@ -127,15 +127,25 @@ class LocalEngine:
         """Extract units; yield their summaries, and keep their lineage."""
         wanted = [Work(key) for key in self._templates] if work is None else work
         done = 0
-        for batch in extract_batches(work_batches(map(self._unit, wanted), 64), Extractor(context, known_schemas)):
+        units = work_batches(map(self._unit, wanted), 64)
+        characters = sum(map(self._characters, wanted))
+        for batch in self._workers.extract(units, context, known_schemas, characters):
             for summary, lineage in results_from(batch):
                 self._lineage[summary.key] = lineage
                 yield summary
                 done += 1
             progress("extracting", done, len(wanted))
 
+    def _found(self, key: int) -> Template | SessionBlock:
+        return self._templates.get(key) or self._session_blocks[key]
+
+    def _characters(self, work: Work) -> int:
+        found = self._found(work.key)
+        members = (found.key,) if isinstance(found, Template) else (member.template for member in found.members)
+        return sum(len(self._templates[key].part.text) for key in members)
+
     def _unit(self, work: Work) -> ExtractionUnit:
-        found: Template | SessionBlock = self._templates.get(work.key) or self._session_blocks[work.key]
+        found = self._found(work.key)
         parts = {}
         if isinstance(found, SessionBlock):
             parts = {member.template: self._templates[member.template].part for member in found.members}
@@ -163,4 +173,5 @@ class LocalEngine:
             return sum(map(store.apply, parts), start=AppliedChanges())
 
     def close(self) -> None:
-        """Do nothing: all data is in this object."""
+        """End the processes that extracted; all data is in this object."""
+        self._workers.close()

@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import field
 from enum import StrEnum
 from functools import partial
@@ -102,8 +102,8 @@ def choose_engine(given: LogInput, wanted: EngineKind) -> EngineKind:
 
 
 @contextmanager
-def open_engine(given: LogInput, kind: EngineKind, options: SparkOptions) -> Iterator[Engine]:
-    """Yield an engine over a log's rows; `kind` is LOCAL or SPARK.
+def open_engine(given: LogInput, kind: EngineKind, options: SparkOptions, jobs: int = 1) -> Iterator[Engine]:
+    """Yield an engine over a log's rows; `kind` is LOCAL, in so many processes, or SPARK.
 
     Raises:
         NoLogFilesError: a path matches no file.
@@ -112,7 +112,8 @@ def open_engine(given: LogInput, kind: EngineKind, options: SparkOptions) -> Ite
         LogUnreachableError: the database with the log cannot be read.
     """
     if kind is EngineKind.LOCAL:
-        yield LocalEngine(lambda: count_scripts_once(normalize_rows(read_log(given.source, given.paths), given.source)))
+        with closing(LocalEngine(lambda: _local_rows(given), jobs)) as local:
+            yield local
         return
     with spark_session(options) as spark:
         from lineage_ingest.query_log.pipeline.engines.spark_engine import SparkEngine  # noqa: PLC0415  Spark is an extra
@@ -216,6 +217,10 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.sql.inMemoryColumnarStorage.batchSize": "64",  # each row is a block
         "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 2)),
     }
+
+
+def _local_rows(given: LogInput) -> Iterator[Any]:
+    return count_scripts_once(normalize_rows(read_log(given.source, given.paths), given.source))
 
 
 def _spark_rows(spark: SparkSession, given: LogInput) -> tuple[DataFrame, Any]:

@@ -8,6 +8,7 @@ export default defineConfig({
   build: {
     outDir: "../lineage_graphql/explorer",
     emptyOutDir: true,
+    chunkSizeWarningLimit: 1000,
     target: "es2022",
     modulePreload: { polyfill: false },
     rollupOptions: {

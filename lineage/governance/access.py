@@ -34,6 +34,8 @@ class Access:
     last_day: date
     is_new: bool
     path: tuple[ProvenStep, ...] = ()
+    key: str = ""
+    """The column's key."""
 
 
 @frozen
@@ -102,6 +104,7 @@ def audit_access(
                         max(asked),
                         new,
                         shown.path,
+                        key,
                     )
                 )
     ordered = sorted(found, key=lambda one: (one.exposure.rank, -one.queries, one.user or "", one.column))

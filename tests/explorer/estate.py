@@ -59,5 +59,8 @@ def fill(path: Path, folder: Path) -> None:
                 (folder / f"{name}.sql").write_text(text, encoding="utf-8")
             ingest_sql_files([folder], store, options_for("postgres"), observed_at=at, project="estate")
         read = UsageRecord(key("stage.orders"), date(2026, 3, 9), 5, users=(("ana", 4), ("bo", 1)), last_read=MARCH)
-        store.apply(LineageBatch(run=RunRecord("run:log", "log", "log", MARCH, {}), usage=(read,)))
+        email = UsageRecord(
+            key("shop.orders#email"), date(2026, 3, 9), 3, users=(("ana", 2), ("zoe", 1)), last_read=MARCH
+        )
+        store.apply(LineageBatch(run=RunRecord("run:log", "log", "log", MARCH, {}), usage=(read, email)))
         store.change_tags([StoredTag(key("shop.orders#email"), "email", source="manual", stated_by="ana", at=MARCH)])

@@ -18,6 +18,7 @@ STATES = {
     "list": (f"/lineage?of={_ORDERS}&list=1", ".list tbody tr"),
     "sql": ("/sql", "textarea"),
     "personal-data": (f"/personal-data?column={quote(key('shop.orders#email'), safe='')}", ".panel li"),
+    "access": ("/access", ".list tbody tr"),
     "unused": ("/unused?days=36500", ".list tbody tr"),
 }
 

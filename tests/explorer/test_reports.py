@@ -1,4 +1,4 @@
-"""The reports: personal data and unused tables; where they are refused, and to whom readers are shown."""
+"""The reports: personal data, who read it, and unused tables; where they are refused, and to whom readers are shown."""
 
 from __future__ import annotations
 
@@ -27,6 +27,25 @@ def test_personal_data_leads_from_a_class_to_who_shows_it(page: Page, address: s
     page.goto(url)
     expect(panel).to_contain_text("email_hash")
     panel.get_by_role("button", name="Open picture").click()
+    ready(page)
+    assert "shop.orders" in cards(page)
+
+
+def test_who_read_personal_data(page: Page, address: str) -> None:
+    page.goto(f"{address}/#/personal-data")
+    page.get_by_role("button", name="Who read it").click()
+    report = page.get_by_role("region", name="Readers")
+    expect(report.locator("tbody tr")).to_have_count(2)
+    expect(report.get_by_role("row").nth(1)).to_contain_text("ana")
+    expect(report.get_by_role("row").nth(1)).to_contain_text("unmasked")
+    expect(page.get_by_text("2 readers of 1 column")).to_be_visible()
+    expect(page.get_by_text("too few days to say who is new")).to_be_visible()
+    page.get_by_role("button", name="email", exact=True).click()
+    page.get_by_label("Not where all of it is masked").check()
+    assert page.url.endswith("/access?class=email&shows=unmasked")
+    page.reload()
+    expect(page.get_by_label("Not where all of it is masked")).to_be_checked()
+    report.get_by_role("button", name="shop.orders.email").first.click()
     ready(page)
     assert "shop.orders" in cards(page)
 

@@ -10,7 +10,7 @@ import type { Service, Source } from "./source";
 import { Start } from "./Start";
 import { START, startingAt } from "./view";
 
-const TITLES: Partial<Record<string, string>> = { sql: "SQL – Lineage", "personal-data": "Personal data – Lineage", unused: "Unused tables – Lineage" };
+const TITLES: Partial<Record<string, string>> = { sql: "SQL – Lineage", "personal-data": "Personal data – Lineage", access: "Who read personal data – Lineage", unused: "Unused tables – Lineage" };
 
 export function App({ source }: { source: Source }) {
   const { view, go, open } = useView();
@@ -40,7 +40,7 @@ export function App({ source }: { source: Source }) {
     const last = view.of[0]?.replace(/^.*\//, "").replace("#", ".");
     document.title = view.page === "lineage" ? `${last} – Lineage` : (TITLES[view.page] ?? "Lineage explorer");
   }, [view]);
-  const isReport = view.page === "personal-data" || view.page === "unused";
+  const isReport = view.page === "personal-data" || view.page === "access" || view.page === "unused";
   if (!page) return <p className="note" role="status">Loading…</p>;
   return (
     <PageProvider value={page}>

@@ -1,5 +1,7 @@
-/** Reports for who governs data: where personal data is, and which tables nobody used. */
+/** Reports for who governs data: where personal data is, who read it, and which tables nobody used. */
 
+import { AccessPage } from "./AccessPage";
+import { BlindSpots, Classes } from "./personalData";
 import { useAnswer } from "./loading";
 import { groupBy, plural, words } from "./model";
 import { usePage } from "./navigation";
@@ -9,6 +11,7 @@ import { NO_FILTERS, START, type View } from "./view";
 
 const REPORTS: [View["page"], string][] = [
   ["personal-data", "Personal data"],
+  ["access", "Who read it"],
   ["unused", "Unused tables"],
 ];
 const AGES = [30, 90, 180, 365];
@@ -24,13 +27,13 @@ export function Governance() {
           </button>
         ))}
       </nav>
-      {view.page === "unused" ? <Unused /> : <PersonalData />}
+      {view.page === "unused" ? <Unused /> : view.page === "access" ? <AccessPage /> : <PersonalData />}
     </main>
   );
 }
 
 function PersonalData() {
-  const { source, view, go } = usePage();
+  const { source, view } = usePage();
   const { answer, error, busy } = useAnswer("personal-data", () => source.personalData());
   const name = view.filters.tag;
   const sources = (answer?.sources ?? []).filter((one) => !name || one.classes.includes(name));
@@ -48,13 +51,7 @@ function PersonalData() {
       )}
       {answer && answer.sources.length > 0 && (
         <>
-          <div className="bar" role="group" aria-label="Class">
-            {["", ...answer.classes].map((one) => (
-              <button key={one} type="button" className="chip" aria-pressed={one === name} onClick={() => go({ ...view, filters: { ...NO_FILTERS, tag: one }, selected: "" })}>
-                {one || "all classes"} <small>{one ? counts.get(one) : answer.total}</small>
-              </button>
-            ))}
-          </div>
+          <Classes names={answer.classes} counts={counts} total={answer.total} />
           {answer.sources.length < answer.total && (
             <p className="note">
               {answer.sources.length} of {answer.total.toLocaleString("en")} source columns shown. `lineage pii` has all.
@@ -64,16 +61,7 @@ function PersonalData() {
             <Sources sources={sources} />
             {view.selected ? <Exposed key={view.selected} column={view.selected} /> : <p className="panel note">Choose a column to see where its values are.</p>}
           </div>
-          {answer.blindSpots.length > 0 && (
-            <details>
-              <summary>What this report cannot know: {plural(answer.blindSpots.length, "point")}</summary>
-              <ul>
-                {answer.blindSpots.map((one) => (
-                  <li key={one}>{one}</li>
-                ))}
-              </ul>
-            </details>
-          )}
+          <BlindSpots of={answer.blindSpots} />
         </>
       )}
     </>

@@ -197,6 +197,10 @@ export class FileSource implements Source {
     throw new Refusal("An offline file has no reports.", "OFFLINE");
   }
 
+  async access(): Promise<never> {
+    throw new Refusal("An offline file has no reports.", "OFFLINE");
+  }
+
   async unused(): Promise<never> {
     throw new Refusal("An offline file has no reports.", "OFFLINE");
   }

@@ -143,6 +143,14 @@ export const EXPOSURES = `query ($column: String!) {
   }
 }`;
 
+export const ACCESS = `query ($classes: [String!]) {
+  piiReport { classes }
+  accessAudit(classes: $classes) {
+    totalCount logFirstDay logLastDay blindSpots newReaders { name users }
+    accesses(first: 500) { user classes column columnKey sources exposure warehouse queries firstDay lastDay isNew }
+  }
+}`;
+
 export const UNUSED = `query ($days: Int!) {
   unused(days: $days) {
     since until logFirstDay logLastDay totalCount notJudged tables(first: 500) { key name lastRead sure but feeds }

@@ -180,6 +180,11 @@ export class ServiceSource implements Source {
     return { ...exposures, total: exposures.totalCount, possibly: exposures.possiblyInTables, influenced };
   }
 
+  async access(name: string) {
+    const { piiReport, accessAudit } = await this.ask(queries.ACCESS, { classes: name ? [name] : null });
+    return { ...accessAudit, classes: piiReport.classes, total: accessAudit.totalCount };
+  }
+
   async unused(days: number) {
     const { unused } = await this.ask(queries.UNUSED, { days });
     return { ...unused, total: unused.totalCount };

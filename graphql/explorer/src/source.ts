@@ -176,6 +176,33 @@ export interface Exposures {
   influenced: string[];
 }
 
+/** The reads of one column by one user. */
+export interface Access {
+  /** Null: the log names nobody. Who is no steward sees `user 1` and so on. */
+  user: string | null;
+  classes: string[];
+  column: string;
+  columnKey: string;
+  sources: string[];
+  exposure: string;
+  warehouse: string[];
+  queries: number;
+  firstDay: string;
+  lastDay: string;
+  isNew: boolean;
+}
+
+export interface AccessReport {
+  classes: string[];
+  accesses: Access[];
+  total: number;
+  logFirstDay: string;
+  logLastDay: string;
+  blindSpots: string[];
+  /** By class; null: the logs are too short to tell. */
+  newReaders: { name: string; users: string[] }[] | null;
+}
+
 export interface UnusedReport {
   since: string;
   until: string;
@@ -204,6 +231,7 @@ export interface Source {
   extract(sql: string, dialect: string, schema: string, signal: AbortSignal): Promise<StatementLineage[]>;
   personalData(): Promise<{ classes: string[]; sources: PersonalSource[]; total: number; blindSpots: string[] }>;
   exposures(column: string): Promise<Exposures>;
+  access(name: string): Promise<AccessReport>;
   unused(days: number): Promise<UnusedReport>;
   describe(key: string, change: { description?: string; tags?: string[] }): Promise<void>;
   assertEdge(source: string, target: string, subtype: string, masking: boolean): Promise<void>;

@@ -26,7 +26,7 @@ export interface Filters {
 }
 
 export interface View {
-  page: "start" | "lineage" | "sql" | "personal-data" | "unused";
+  page: "start" | "lineage" | "sql" | "personal-data" | "access" | "unused";
   /** Where the picture starts: columns or tables. */
   of: string[];
   steps: Step[];
@@ -81,6 +81,9 @@ export function toFragment(view: View): string {
   if (view.page === "personal-data") {
     if (view.filters.tag) out.set("class", view.filters.tag);
     if (view.selected) out.set("column", view.selected);
+  } else if (view.page === "access") {
+    if (view.filters.tag) out.set("class", view.filters.tag);
+    if (view.filters.masking) out.set("shows", view.filters.masking);
   } else if (view.page === "unused" && view.filters.unread !== null) out.set("days", String(view.filters.unread));
   if (view.page !== "lineage") return `/${view.page === "start" ? "" : view.page}${out.size ? `?${out}` : ""}`;
   view.of.forEach((key) => out.append("of", key));
@@ -112,6 +115,9 @@ export function fromFragment(fragment: string): View {
   if (path === "/personal-data") {
     return { ...START, page: "personal-data", filters: { ...NO_FILTERS, tag: given.get("class") ?? "" }, selected: given.get("column") ?? "" };
   }
+  if (path === "/access") {
+    return { ...START, page: "access", filters: { ...NO_FILTERS, tag: given.get("class") ?? "", masking: maskingOf(given.get("shows")) } };
+  }
   if (path === "/unused") {
     const days = number(given.get("days"));
     return { ...START, page: "unused", filters: { ...NO_FILTERS, unread: days !== null && days >= 1 && days <= 36_500 ? days : null } };
@@ -119,7 +125,6 @@ export function fromFragment(fragment: string): View {
   const of = given.getAll("of").filter(Boolean);
   if (path !== "/lineage" || !of.length) return START;
   const date = (name: string) => (Number.isNaN(Date.parse(given.get(name) ?? "")) ? "" : (given.get(name) ?? ""));
-  const masking = given.get("masking");
   return {
     page: "lineage",
     of,
@@ -127,7 +132,7 @@ export function fromFragment(fragment: string): View {
     filters: {
       clauses: clausesOf(given.get("references")),
       hops: number(given.get("hops")),
-      masking: masking === "masked" || masking === "unmasked" ? masking : "",
+      masking: maskingOf(given.get("masking")),
       ...(Object.fromEntries(TEXTS.map((name) => [name, given.get(name) ?? ""])) as Record<(typeof TEXTS)[number], string>),
       unread: number(given.get("unread")),
     },
@@ -167,6 +172,8 @@ function clausesOf(text: string | null): Clause[] {
   const named = new Set((text ?? "").toUpperCase().split(","));
   return CLAUSES.filter((one) => named.has("ALL") || named.has(one));
 }
+
+const maskingOf = (text: string | null): Filters["masking"] => (text === "masked" || text === "unmasked" ? text : "");
 
 function number(text: string | null): number | null {
   return text !== null && /^\d{1,6}$/.test(text) ? Number(text) : null;

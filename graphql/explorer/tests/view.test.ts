@@ -37,6 +37,7 @@ describe("a view and its URL", () => {
   test("are the same, whatever is in names", () => {
     const reports: View[] = [
       { ...START, page: "personal-data", filters: { ...NO_FILTERS, tag: "e&mail" }, selected: "n/a#b" },
+      { ...START, page: "access", filters: { ...NO_FILTERS, tag: "e&mail", masking: "unmasked" } },
       { ...START, page: "unused", filters: { ...NO_FILTERS, unread: 30 } },
     ];
     for (const view of [START, { ...START, page: "sql" } as View, ...reports, FULL, startingAt(["n/a"])]) expect(fromFragment(`#${toFragment(view)}`)).toEqual(view);

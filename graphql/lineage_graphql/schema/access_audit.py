@@ -35,6 +35,7 @@ class PersonalDataAccess:
     )
     classes: list[str] = doc_field("The classes of the values.")
     column: str = doc_field("The column that was read.")
+    column_key: strawberry.ID = doc_field("Its key.")
     sources: list[str] = doc_field("The tagged columns whose values are in it.")
     exposure: Exposure = doc_field("What the column shows of them.")
     warehouse: list[str] = doc_field("What policies and grants of the warehouse say of the column.")
@@ -51,6 +52,7 @@ class PersonalDataAccess:
             user=one.user if names is None or one.user is None else names[one.user],
             classes=list(one.classes),
             column=one.column,
+            column_key=strawberry.ID(one.key),
             sources=list(one.sources),
             exposure=one.exposure,
             warehouse=list(one.protection.sentences),

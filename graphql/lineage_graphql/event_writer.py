@@ -7,11 +7,13 @@ import contextlib
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lineage.store.errors import StoreTimeoutError, StoreUnreachableError
 from lineage_graphql.admission import overloaded
-from lineage_ingest.openlineage import EventOutcome
+
+if TYPE_CHECKING:
+    from lineage_ingest.openlineage import EventOutcome
 
 __all__ = ["EventWriter"]
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from lineage.catalog import Catalog
 from lineage.model.statement import StatementLineage
-from lineage.sql import extract_script, mask_literals
-from lineage.sql.budget import Budget
 from lineage.store.protocol import GraphStore
 from lineage.store.values import ColumnHead, StoredDataset
 from lineage.traversal import AmbiguousNameError, UnknownNameError, resolve_table
+
+if TYPE_CHECKING:
+    from lineage.catalog import Catalog
 
 __all__ = ["Preview", "preview"]
 
@@ -34,6 +35,10 @@ def preview(
         UnknownDialectError: no dialect has that name.
         StoreError: the store could not be read.
     """
+    # The service loads the extraction when it is first needed: it takes a quarter of a second.
+    from lineage.catalog import Catalog  # noqa: PLC0415
+    from lineage.sql import Budget, extract_script, mask_literals  # noqa: PLC0415
+
     budget = Budget(seconds=seconds)
 
     def resolved(catalog: Catalog | None) -> list[StatementLineage]:

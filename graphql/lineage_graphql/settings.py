@@ -8,7 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from lineage_graphql.access.jwt import JwtSettings
+from lineage_graphql.access.jwt_settings import JwtSettings
 
 __all__ = ["Limits", "Settings", "is_loopback"]
 

@@ -16,7 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from lineage.store import GraphStore, open_store
 from lineage_graphql.access.access_tokens import TokenFile
-from lineage_graphql.access.jwt import JwtSettings
+from lineage_graphql.access.jwt_settings import JwtSettings
 from lineage_graphql.access.roles import Role
 from lineage_graphql.serving import UnsafeSettingsError, check
 from lineage_graphql.settings import Settings

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from lineage_graphql.access.access_tokens import TokenFile
-from lineage_graphql.access.jwt import JwtAuthenticator
+from lineage_graphql.access.jwt_settings import JwtSettings
 from lineage_graphql.access.roles import ANYBODY, Caller, TokenProblem
 from lineage_graphql.settings import Settings
+
+if TYPE_CHECKING:
+    from lineage_graphql.access.jwt import JwtAuthenticator
 
 __all__ = ["Authenticator"]
 
@@ -18,7 +23,7 @@ class Authenticator:
     def __init__(self, settings: Settings) -> None:
         self._anybody = None if settings.secured else ANYBODY
         self._tokens = TokenFile(settings.tokens) if settings.tokens else None
-        self._jwts = JwtAuthenticator(settings.oidc) if settings.oidc else None
+        self._jwts = _jwts(settings.oidc) if settings.oidc else None
 
     def caller(self, authorization: str | None) -> Caller | TokenProblem:
         """Return the caller that the header `Authorization` authenticates, or why it does not.
@@ -37,3 +42,9 @@ class Authenticator:
         if token.count(".") == 2 and self._jwts is not None:
             return self._jwts.caller(token)
         return self._tokens.caller(token) if self._tokens is not None else TokenProblem.INVALID
+
+
+def _jwts(settings: JwtSettings) -> JwtAuthenticator:
+    from lineage_graphql.access.jwt import JwtAuthenticator  # noqa: PLC0415  with cryptography, only where it is used
+
+    return JwtAuthenticator(settings)

@@ -9,28 +9,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import jwt
-from pydantic import BaseModel, ConfigDict
 
+from lineage_graphql.access.jwt_settings import JwtSettings
 from lineage_graphql.access.roles import Caller, Role, TokenProblem
 
-__all__ = ["JwtAuthenticator", "JwtSettings"]
+__all__ = ["JwtAuthenticator"]
 
 _LOGGER = logging.getLogger(__name__)
 _ALGORITHMS = ("RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA")
 _LEEWAY_SECONDS = 30
 _SECONDS_BETWEEN_FAILURES = 5.0
-
-
-class JwtSettings(BaseModel):
-    """The required issuer and audience, and the claim that holds roles (dots separate nested claims)."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    issuer: str
-    audience: str
-    roles_claim: str = "roles"
-    jwks_url: str | None = None
-    """URL of the keys; by default taken from the issuer's `/.well-known/openid-configuration`."""
 
 
 class JwtAuthenticator:

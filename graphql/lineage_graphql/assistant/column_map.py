@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import UTC, datetime
 
 from pydantic import BaseModel, Field
 
 from lineage.governance.exposure import EXPOSURES
-from lineage.governance.report.pii_report import Holder, SourceColumn, make_report
-from lineage.governance.tags.rules import default_rules
-from lineage.governance.tags.tagging import classify
+from lineage.governance.report.pii_report import Holder, SourceColumn
 from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import split_column_key
-from lineage.sql.resolve.calls.functions import value_functions
 from lineage.store.protocol import GraphStore
 from lineage.traversal import Outline, TraversalOptions, resolve_column, root_cause
+from lineage_graphql.current_pii_report import current_pii_report
 
 __all__ = ["ColumnMap", "column_map"]
 
@@ -76,8 +73,7 @@ def column_map(store: GraphStore, name: str, most: int) -> ColumnMap:
         StoreError: the store could not be read.
     """
     target = resolve_column(store, name)
-    known = classify(store, default_rules())
-    report = make_report(store, known, value_functions(), datetime.now(UTC), columns=[target.key])
+    report = current_pii_report(store, columns=[target.key])
     [source] = report.sources
     origins = root_cause(store, target, TraversalOptions()).outlines
     downstream = sorted(source.holders, key=lambda one: (one.hops, one.exposure.rank, one.name))

@@ -67,7 +67,7 @@ def serve(
     from pydantic import ValidationError  # noqa: PLC0415
 
     from lineage_graphql.access.access_tokens import TokenFileError, default_token_path  # noqa: PLC0415
-    from lineage_graphql.access.jwt import JwtSettings  # noqa: PLC0415
+    from lineage_graphql.access.jwt_settings import JwtSettings  # noqa: PLC0415
     from lineage_graphql.limits.trusted_documents import TrustedDocumentsError  # noqa: PLC0415
     from lineage_graphql.serving import UNREACHABLE, AddressError, UnsafeSettingsError  # noqa: PLC0415
     from lineage_graphql.serving import serve as run  # noqa: PLC0415

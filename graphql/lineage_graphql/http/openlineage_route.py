@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache
+from typing import TYPE_CHECKING, Any
 
 from fastapi import APIRouter, Request
 from fastapi.responses import JSONResponse, Response
@@ -20,7 +21,9 @@ from lineage_graphql.http.problems import problem, refusal_response
 from lineage_graphql.http.request_bodies import read_body
 from lineage_graphql.metrics import EVENTS, INGEST_LAG
 from lineage_graphql.service_state import ServiceState
-from lineage_ingest.openlineage import EventIngest, EventOutcome
+
+if TYPE_CHECKING:
+    from lineage_ingest.openlineage import EventIngest, EventOutcome
 
 __all__ = ["openlineage_router"]
 
@@ -43,12 +46,18 @@ def openlineage_router(state: ServiceState) -> APIRouter:
     """Return the routes. Accepted events are durable when they respond."""
     router = APIRouter(prefix="/api/v1/lineage", tags=["openlineage"])
     seconds, noted = state.settings.limits.seconds, state.readiness.note_answer
-    ingest = EventIngest(state.store)
+
+    @cache
+    def ingest() -> EventIngest:
+        # With the first event: it needs the extraction, and the service is to answer soon after its start.
+        from lineage_ingest.openlineage import EventIngest  # noqa: PLC0415
+
+        return EventIngest(state.store)
 
     def take(events: Sequence[object]) -> list[EventOutcome]:
         # Within a time limit, however long, a store that is down is not waited for.
         with time_limit(_WRITING_SECONDS):
-            return ingest.take(events)
+            return ingest().take(events)
 
     writer = EventWriter(take, state.writers, seconds, noted)
 

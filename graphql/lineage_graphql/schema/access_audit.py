@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, date, datetime
+from datetime import date
 from typing import Annotated
 
 import strawberry
@@ -11,13 +11,10 @@ import strawberry
 from lineage.governance.access import Access, AccessAudit, audit_access, pseudonyms
 from lineage.governance.exposure import Exposure
 from lineage.governance.log_coverage import NoLogError
-from lineage.governance.report.pii_report import make_report
-from lineage.governance.tags.rules import default_rules
-from lineage.governance.tags.tagging import classify
-from lineage.sql.resolve.calls.functions import value_functions
 from lineage.store.protocol import GraphStore
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
+from lineage_graphql.current_pii_report import current_pii_report
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.exposures import ExposureStep, refuse_without_log
 from lineage_graphql.schema.fields import Long, argument, doc_field
@@ -131,8 +128,7 @@ class AccessAudits:
         wanted = {one.lower() for one in classes or ()}
 
         def work(store: GraphStore) -> AccessAudit:
-            known = classify(store, default_rules())
-            report = make_report(store, known, value_functions(), datetime.now(UTC), classes=wanted)
+            report = current_pii_report(store, classes=wanted)
             return audit_access(store, report, since=since, until=until, users=users or ())
 
         try:

@@ -10,16 +10,14 @@ import strawberry
 
 from lineage.governance.exposure import Exposure
 from lineage.governance.log_coverage import NoLogError
-from lineage.governance.report.pii_report import Holder, Influenced, PiiReport, ProvenStep, SourceColumn, make_report
-from lineage.governance.tags.rules import default_rules
-from lineage.governance.tags.tagging import classify
+from lineage.governance.report.pii_report import Holder, Influenced, PiiReport, ProvenStep, SourceColumn
 from lineage.governance.unused_tables import UnusedReport, UnusedTable, find_unused
-from lineage.sql.resolve.calls.functions import value_functions
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredTag
 from lineage.traversal import resolve_column
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
+from lineage_graphql.current_pii_report import current_pii_report
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.fields import Long, argument, doc_field
 
@@ -296,8 +294,7 @@ def _reporting(classes: Collection[str], column: str | None = None) -> Callable[
     def work(store: GraphStore) -> PiiReport:
         wanted = {one.lower() for one in classes}
         columns = [resolve_column(store, column).key] if column is not None else None
-        known = classify(store, default_rules())
-        return make_report(store, known, value_functions(), datetime.now(UTC), classes=wanted, columns=columns)
+        return current_pii_report(store, classes=wanted, columns=columns)
 
     return work
 

@@ -13,15 +13,18 @@ from lineage.traversal import AmbiguousNameError, UnknownNameError, resolve_tabl
 
 if TYPE_CHECKING:
     from lineage.catalog import Catalog
+    from lineage.sql.outline.cte_steps import QueryStep
+    from lineage.sql.outline.query_outline import OutlinedStatement
 
 __all__ = ["Preview", "preview"]
 
 
 @dataclass(frozen=True, slots=True)
 class Preview:
-    """Statements, their text with literals masked, and the keys of the targets that the graph has."""
+    """Statements, their steps by way of CTEs, their text with literals masked, and the keys of targets in the graph."""
 
     statements: list[StatementLineage]
+    steps: list[tuple[QueryStep, ...] | None]
     masked: str
     target_keys: list[str | None]
 
@@ -37,22 +40,27 @@ def preview(
     """
     # The service loads the extraction when it is first needed: it takes a quarter of a second.
     from lineage.catalog import Catalog  # noqa: PLC0415
-    from lineage.sql import Budget, extract_script, mask_literals  # noqa: PLC0415
+    from lineage.sql import Budget, mask_literals  # noqa: PLC0415
+    from lineage.sql.extraction import options_for  # noqa: PLC0415
+    from lineage.sql.outline.cte_steps import cte_steps  # noqa: PLC0415
+    from lineage.sql.outline.outlined_text import outline_text  # noqa: PLC0415
 
-    budget = Budget(seconds=seconds)
+    options = options_for(
+        dialect, default_database=database, default_schema=schema, budget=Budget(seconds=seconds)
+    )  # fmt: skip
 
-    def resolved(catalog: Catalog | None) -> list[StatementLineage]:
-        return extract_script(
-            sql, dialect, catalog, default_database=database, default_schema=schema, budget=budget
-        )  # fmt: skip
+    def resolved(catalog: Catalog | None) -> list[OutlinedStatement]:
+        return outline_text(sql, options, catalog)
 
     # A first pass finds the tables whose schemas are needed.
     statements = resolved(None)
-    names = {name for one in statements for name in (*one.sources, one.target) if name}
+    names = {name for one in statements for name in (*one.lineage.sources, one.lineage.target) if name}
     catalog = Catalog.from_store(_SomeTables(store, names), dialect)
     if len(catalog):
         statements = resolved(catalog)
-    return Preview(statements, mask_literals(sql, dialect), [_key_of(store, one.target) for one in statements])
+    keys = [_key_of(store, one.lineage.target) for one in statements]
+    steps = [cte_steps(one) for one in statements]
+    return Preview([one.lineage for one in statements], steps, mask_literals(sql, dialect), keys)
 
 
 def _key_of(store: GraphStore, target: str | None) -> str | None:

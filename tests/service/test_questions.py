@@ -249,6 +249,7 @@ def test_extract_tells_what_sql_would_do_and_stores_nothing(service: Service) ->
       operation target sources outputColumns completeness targetKey
       stated { source { table column } target { table column } kind subtype masking
         span { text line } place { text line } }
+      steps { source { table cte column } target { table cte column } kind unchanged masking }
       diagnostics { code } impact(maxHops: 5) { totalCount edges { node { column { name } } } } } }"""
     sql = "insert into staged (mail) select md5(email) from users where country = 'secret'"
     before = service.data("{ runs { edges { node { key } } } jobs { edges { node { key } } } }")
@@ -265,10 +266,19 @@ def test_extract_tells_what_sql_would_do_and_stores_nothing(service: Service) ->
     }
     assert statement["impact"]["totalCount"] == 3
     assert "secret" not in str(statement)
+    assert statement["steps"] is None
     [unknown] = service.data(query, sql="select * from users")["extract"]
     assert unknown["outputColumns"] == ["id", "email", "country"]
     assert unknown["impact"] is None
     assert before == service.data("{ runs { edges { node { key } } } jobs { edges { node { key } } } }")
+    [steps] = service.data(query, sql="with c as (select md5(email) as m from users) select m from c")["extract"]
+    assert steps["steps"][0] == {
+        "source": {"table": "users", "cte": None, "column": "email"},
+        "target": {"table": None, "cte": "c", "column": "m"},
+        "kind": "CONTRIBUTES",
+        "unchanged": False,
+        "masking": True,
+    }
     [bad] = service.data(query, sql="select from where (")["extract"]
     assert bad["diagnostics"][0]["code"] == "PARSE_ERROR"
     no_dialect = '{ extract(sql: "select 1", dialect: "klingon") { operation } }'

@@ -20,6 +20,7 @@ export function Paste() {
   const [dialect, setDialect] = useState("postgres");
   const [schema, setSchema] = useState("");
   const [references, setReferences] = useState(true);
+  const [ctes, setCtes] = useState(true);
   const [answer, setAnswer] = useState<{ statements: StatementLineage[]; sql: string } | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [chosen, setChosen] = useState(0);
@@ -87,10 +88,17 @@ export function Paste() {
       </div>
       <div className="result">
         {error && <Failure error={error} />}
-        <label className="field over">
-          <input type="checkbox" checked={references} onChange={(event) => setReferences(event.target.checked)} /> References
-        </label>
-        {statement && <StatementPicture statement={statement} references={references} />}
+        <div className="over">
+          <label className="field">
+            <input type="checkbox" checked={references} onChange={(event) => setReferences(event.target.checked)} /> References
+          </label>
+          {statement?.steps && (
+            <label className="field">
+              <input type="checkbox" checked={ctes} onChange={(event) => setCtes(event.target.checked)} /> CTEs as cards
+            </label>
+          )}
+        </div>
+        {statement && <StatementPicture statement={statement} references={references} ctes={ctes} />}
       </div>
     </main>
   );
@@ -134,8 +142,8 @@ function Said({ statement }: { statement: StatementLineage }) {
 
 const noop = () => undefined;
 
-function StatementPicture({ statement, references }: { statement: StatementLineage; references: boolean }) {
-  const { part, target } = useMemo(() => partOfStatement(statement), [statement]);
+function StatementPicture({ statement, references, ctes }: { statement: StatementLineage; references: boolean; ctes: boolean }) {
+  const { part, target } = useMemo(() => partOfStatement(statement, ctes), [statement, ctes]);
   const wide = useRef<string[]>([]);
   const [, redraw] = useState(0);
   const [focus, setFocus] = useState("");

@@ -128,6 +128,7 @@ export const EXTRACT = `query ($sql: String!, $dialect: String!, $schema: String
     operation target targetKey sources outputColumns completeness
     impact(first: 1) { totalCount tableCount }
     stated { source { table column } target { table column } kind subtype masking span { start end } }
+    steps { source { table cte column } target { table cte column } kind unchanged masking }
     diagnostics { code severity message hint span { line column } }
   }
 }`;

@@ -127,6 +127,13 @@ export interface Details {
   moreJobs: number;
 }
 
+/** A column of a table, of a CTE, or (with neither) of the output; without a column all rows. */
+export interface StatementColumn {
+  table: string | null;
+  cte: string | null;
+  column: string | null;
+}
+
 export interface StatementLineage {
   operation: string;
   target: string | null;
@@ -143,6 +150,8 @@ export interface StatementLineage {
     masking: boolean;
     span: { start: number; end: number } | null;
   }[];
+  /** The same by way of the CTEs; null if there are none. */
+  steps: { source: StatementColumn; target: StatementColumn; kind: EdgeKind; unchanged: boolean; masking: boolean }[] | null;
   diagnostics: (Finding & { line: number | null; column: number | null })[];
 }
 

@@ -1,11 +1,11 @@
-/** The lineage of a pasted statement as a part of a graph: its sources and its output are cards. */
+/** The lineage of a pasted statement as a part of a graph: its sources, its CTEs and its output are cards. */
 
 import { type EdgeInfo, emptyPart, type Part, type TableInfo } from "./model";
-import type { StatementLineage } from "./source";
+import type { StatementColumn, StatementLineage } from "./source";
 
 const OUTPUT = "output";
 
-export function partOfStatement(statement: StatementLineage): { part: Part; target: string } {
+export function partOfStatement(statement: StatementLineage, withCtes = false): { part: Part; target: string } {
   const part = emptyPart();
   const table = (name: string | null): string => {
     const key = name ?? OUTPUT;
@@ -21,9 +21,22 @@ export function partOfStatement(statement: StatementLineage): { part: Part; targ
     }
     return full;
   };
+  const ofStep = ({ table: name, cte, column }: StatementColumn): string => {
+    if (cte === null) return node({ table: name ?? statement.target, column });
+    const key = `cte ${cte}`;
+    if (!part.tables.has(key)) part.tables.set(key, { ...tableNamed(cte, "CTE"), key, kind: "temporary" });
+    return node({ table: key, column });
+  };
   statement.sources.forEach(table);
   const target = table(statement.target);
   statement.outputColumns.forEach((column) => node({ table: statement.target, column }));
+  if (withCtes && statement.steps) {
+    part.edges = statement.steps.map(({ source, target: to, kind, unchanged, masking }): EdgeInfo => {
+      const how = kind === "REFERENCES" ? "CONDITIONAL" : unchanged ? "IDENTITY" : "TRANSFORMATION";
+      return { source: ofStep(source), target: ofStep(to), kind, subtypes: [how], masking, job: how };
+    });
+    return { part, target };
+  }
   part.edges = statement.edges.map(
     (edge): EdgeInfo => ({
       source: node(edge.source),

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 import strawberry
 
 from lineage.model.diagnostics import Span as SourceSpan
@@ -20,6 +23,9 @@ from lineage_graphql.schema.paging import After, Before, First, Last, page_argum
 from lineage_graphql.schema.traversals.starts import find_starts
 from lineage_graphql.schema.traversals.traversal import RANK, MaxHops, Question, reach
 from lineage_graphql.schema.traversals.traversal_types import ReachedColumns
+
+if TYPE_CHECKING:
+    from lineage.sql.outline.cte_steps import QueryStep
 
 __all__ = ["ExtractedStatement", "extracted"]
 
@@ -49,6 +55,26 @@ class StatedEdge:
         return Place.of_span(self.span) if self.span else None
 
 
+@strawberry.type(description="A column of a table, of a CTE, or (with neither) of the statement's output.")
+class StatementColumn:
+    """A column that a statement reads or makes."""
+
+    table: str | None = doc_field("The table.")
+    cte: str | None = doc_field("The CTE; with a number if several have the name.")
+    column: str | None = doc_field("The column; null: all rows.")
+
+
+@strawberry.type(description="A direct influence within a statement.")
+class StatementStep:
+    """A step by way of the CTEs."""
+
+    source: StatementColumn = doc_field("What is read.")
+    target: StatementColumn = doc_field("What is made of it.")
+    kind: EdgeKind = doc_field("CONTRIBUTES or REFERENCES.")
+    unchanged: bool = doc_field("Whether the value is passed on as it is.")
+    masking: bool = doc_field("Whether the step masks the value.")
+
+
 @strawberry.type(description="Lineage of one statement.")
 class ExtractedStatement:
     """Lineage of one statement."""
@@ -61,6 +87,9 @@ class ExtractedStatement:
     stated: list[StatedEdge] = doc_field("Edges of the statement.")
     diagnostics: list[Diagnostic] = doc_field("Findings about what could not be resolved.")
     target_key: strawberry.ID | None = doc_field("Key of the target, if the graph has it.")
+    steps: list[StatementStep] | None = doc_field(
+        "Its lineage by way of its CTEs, a step each; null if it has none, or an output that is not its query's."
+    )
 
     @strawberry.field(description="Current impact of the target; null if the graph does not have it.")
     async def impact(
@@ -104,12 +133,14 @@ async def extracted(
     except UnknownDialectError as error:
         raise RefusedError(ErrorCode.BAD_ARGUMENT, str(error)) from error
     return [
-        _extracted_statement(statement, key, found.masked)
-        for statement, key in zip(found.statements, found.target_keys, strict=True)
+        _extracted_statement(statement, key, found.masked, steps)
+        for statement, key, steps in zip(found.statements, found.target_keys, found.steps, strict=True)
     ]
 
 
-def _extracted_statement(statement: StatementLineage, key: str | None, masked: str) -> ExtractedStatement:
+def _extracted_statement(
+    statement: StatementLineage, key: str | None, masked: str, steps: Sequence[QueryStep] | None
+) -> ExtractedStatement:
     return ExtractedStatement(
         operation=statement.operation,
         target=statement.target,
@@ -132,6 +163,17 @@ def _extracted_statement(statement: StatementLineage, key: str | None, masked: s
             for found in statement.diagnostics
         ],
         target_key=strawberry.ID(key) if key else None,
+        steps=[_step(one) for one in steps] if steps is not None else None,
+    )
+
+
+def _step(step: QueryStep) -> StatementStep:
+    return StatementStep(
+        source=StatementColumn(table=step.source.table, cte=step.source.cte, column=step.source.column),
+        target=StatementColumn(table=step.target.table, cte=step.target.cte, column=step.target.column),
+        kind=step.kind,
+        unchanged=step.is_unchanged,
+        masking=step.masking,
     )
 
 

@@ -14,6 +14,8 @@ from lineage.sql.outline.query_outline import BlockColumn, ColumnPlace, QueryBlo
 
 __all__ = ["with_all_sources"]
 
+_CONTRIBUTES = EdgeKind.CONTRIBUTES
+
 
 def with_all_sources(blocks: Sequence[QueryBlockOutline]) -> Iterator[QueryBlockOutline]:
     """Yield the blocks; each column reads directly what its value comes from and no step leads to."""
@@ -27,7 +29,8 @@ def _is_same(one: object, other: object) -> bool:
 
 
 def _with_missing(column: BlockColumn, blocks: Sequence[QueryBlockOutline]) -> BlockColumn:
-    wanted = {(one.table, one.column) for one in column.sources if one.subtype.kind is EdgeKind.CONTRIBUTES}
+    # A recursive query reads itself, a table without a name, while it is resolved.
+    wanted = {(one.table, one.column) for one in column.sources if one.table and one.subtype.kind is _CONTRIBUTES}
     if not wanted:
         return column
     missing = wanted - _reached(column, blocks)

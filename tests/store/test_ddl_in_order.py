@@ -118,6 +118,15 @@ FILES = [
         {"g.k": {"w.n"}},
         id="a copy that is dropped outlasts the name of what it read",
     ),
+    pytest.param(
+        [
+            "create table w (s int); create table v (s int)",
+            "insert into w (s) select s from v",
+            "create or replace table w as select x as p from u; create table c as select p from w; drop table w",
+        ],
+        {"v.s": set(), "u.x": {"c.p"}},
+        id="what a later file replaces and drops",
+    ),
 ]
 
 

@@ -186,12 +186,14 @@ class TableWalk:
     def _replace(self, stack: list[_Made], made: _Made, definition: Definition) -> None:
         """Replace a table by another one of the same name; across texts only with OR REPLACE.
 
-        A table that was created empty may have been filled by other statements: it is not composed away.
+        A table that was created empty may have been filled by other statements: it is composed away only if what
+        replaces it is dropped.
         """
         old = stack[-1]
         if definition.replaces and self._certain:
             own = self._pieces is None or self._pieces[old.position[1]] == self._pieces[made.position[1]]
             old.dropped = own and not old.empty
+            old.replaced_by = made if own and old.empty else None  # it goes with what replaces it
         elif old.position[0] != made.position[0]:
             return
         self._close(stack.pop(), definition.name)

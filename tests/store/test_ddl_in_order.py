@@ -127,6 +127,22 @@ FILES = [
         {"v.s": set(), "u.x": {"c.p"}},
         id="what a later file replaces and drops",
     ),
+    pytest.param(
+        [
+            "create table g (p int, q int); create table t as select p from g; "
+            "create or replace table g as select k as q from f; create or replace table g as select 0 as q"
+        ],
+        {"g.p": {"t.p"}, "f.k": set()},
+        id="copied before it was replaced twice",
+    ),
+    pytest.param(
+        [
+            "create table u (x int); create or replace table u as select x from u; "
+            "create table u_new as select x as o from u; drop table u; alter table u_new rename to u"
+        ],
+        {"u.x": {"u.o"}},
+        id="replaced, rebuilt under another name and put in its place",
+    ),
 ]
 
 

@@ -202,6 +202,26 @@ LOGS = [
         id="what a column decided before it was dropped",
     ),
     pytest.param(
+        [
+            "1: create table g as select 0 as c from f where y = 3",
+            "1: create or replace table g as select count(*) as n from g",
+            "1: create or replace table g as select n from g",
+        ],
+        {"f.y": {"g.n"}},
+        id="counted and replaced, twice by a query over it",
+    ),
+    pytest.param(
+        [
+            "1: create table g as select 0 as c from f where y = 3",
+            "1: create table g_new as select count(*) as n from g",
+            "1: drop table g",
+            "1: alter table g_new rename to g",
+            "1: create or replace table g as select n from g where n not in (1, 3)",
+        ],
+        {"f.y": {"g.n"}},
+        id="counted in another table that takes its place, then replaced by a query over it",
+    ),
+    pytest.param(
         ["1: create table u as select n from f", "1: create or replace table u as select 'x' as n from u group by n"],
         {"f.n": {"u.n"}},
         id="a table that is replaced by a query over it",

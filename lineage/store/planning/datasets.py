@@ -77,7 +77,7 @@ def see_datasets(state: GraphState, intake: Intake, drops: Drops) -> Set[str]:
                 if ended := [drop for drop in drops.get(named, ()) if drop > last]:
                     state.columns[named] = replace(state.columns[named], dropped_at=min(ended))
             elif known.dropped_at == last and (key, last) in schemas:
-                # What the column was before stays: the schema of this moment, stated again, decides whether it is there.
+                # The schema of this moment, stated again, decides whether it is there: it stays what it was.
                 state.columns[named] = replace(state.columns[named], inferred=known.inferred)
     records = Counter(news.key for news in intake.datasets)
     return {key for key in unknown if records[key] == 1}

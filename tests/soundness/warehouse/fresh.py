@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lineage.store import GraphStore
 from lineage.store.values import GraphDump
-from tests.soundness.warehouse.ingests import frozen
 
 __all__ = ["unlike_fresh"]
 
 _LIVE = ("CONTRIBUTES", "REFERENCES", "FEEDS")
-_HISTORY = {"first_seen"}
+_HISTORY = {"first_seen", "last_seen", "observations", "observed_at", "seconds"}
 
 
 def unlike_fresh(store: GraphStore, fresh: GraphStore) -> list[str]:
@@ -42,7 +41,7 @@ def _facts(store: GraphStore, dump: GraphDump) -> set[str]:
 
 
 def _edges(dump: GraphDump) -> Iterator[str]:
-    for kind, start, end, properties in frozen(dump)[1]:  # type: ignore[misc]
+    for kind, start, end, properties in dump.relationships:
         if kind in _LIVE:
             yield f"{start} {kind} {end} {_lasting(properties)}"
 
@@ -54,9 +53,8 @@ def _jobs(store: GraphStore) -> Iterator[str]:
 
 
 def _nodes(dump: GraphDump) -> dict[tuple[str, str], dict[str, Any]]:
-    nodes = frozen(dump)[0]
-    return {(label, key): _lasting(properties) for label, key, properties in nodes if label in ("Table", "Column")}  # type: ignore[misc]
+    return {(label, key): _lasting(properties) for label, key, properties in dump.nodes if label in ("Table", "Column")}
 
 
-def _lasting(properties: dict[str, Any] | None) -> dict[str, Any]:
-    return {name: value for name, value in (properties or {}).items() if name not in _HISTORY and value is not None}
+def _lasting(properties: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in properties.items() if name not in _HISTORY and value is not None}

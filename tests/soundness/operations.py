@@ -10,6 +10,7 @@ from tests.soundness.tree import (
     COUNTED,
     FILTER,
     HASHED,
+    IDENTITY,
     SORT,
     TRANSFORMATION,
     WINDOW,
@@ -20,6 +21,7 @@ from tests.soundness.tree import (
 __all__ = ["AGGREGATES", "CONSTANTS", "OPERATIONS", "WINDOWS", "Operation", "operation"]
 
 _STEPS = {
+    "I": IDENTITY,
     "T": TRANSFORMATION,
     "H": HASHED,
     "A": AGGREGATION,
@@ -130,6 +132,8 @@ _STRUCTS = [
     operation("CASE WHEN {0} THEN {1} ELSE {2} END", "bool struct struct", "C T T", "struct"),
     operation("if({0}, {1}, {2})", "bool struct struct", "C T T", "struct"),
     operation("COALESCE({0}, {1})", "struct struct", "T T", "struct"),
+    operation("IFNULL({0}, {1})", "struct struct", "T T", "struct"),
+    operation("([{0}, {1}])[1]", "struct struct", "I I", "struct"),
 ]
 
 OPERATIONS: dict[Type, list[Operation]] = {
@@ -175,6 +179,7 @@ AGGREGATES: dict[Type, list[Operation]] = {
     "struct": [
         operation("first({0} ORDER BY {1}, {2})", "struct int text", "A S S", "struct"),
         operation("arg_max({0}, {1})", "struct int", "A A", "struct"),
+        operation("(list({0} ORDER BY {1}, {2}))[1]", "struct int text", "A S S", "struct"),
     ],
 }
 
@@ -214,5 +219,6 @@ WINDOWS: dict[Type, list[Operation]] = {
         operation(
             "last_value({0}) OVER (PARTITION BY {1} ORDER BY {2}, {3})", "struct int text int", "T W W W", "struct"
         ),
+        operation("lag({0}) OVER (PARTITION BY {1} ORDER BY {2}, {3})", "struct int text int", "T W W W", "struct"),
     ],
 }

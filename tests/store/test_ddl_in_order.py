@@ -118,6 +118,31 @@ FILES = [
         {"g.k": {"w.n"}},
         id="a copy that is dropped outlasts the name of what it read",
     ),
+    pytest.param(
+        [
+            "create table w (s int); create table v (s int)",
+            "insert into w (s) select s from v",
+            "create or replace table w as select x as p from u; create table c as select p from w; drop table w",
+        ],
+        {"v.s": set(), "u.x": {"c.p"}},
+        id="what a later file replaces and drops",
+    ),
+    pytest.param(
+        [
+            "create table g (p int, q int); create table t as select p from g; "
+            "create or replace table g as select k as q from f; create or replace table g as select 0 as q"
+        ],
+        {"g.p": {"t.p"}, "f.k": set()},
+        id="copied before it was replaced twice",
+    ),
+    pytest.param(
+        [
+            "create table u (x int); create or replace table u as select x from u; "
+            "create table u_new as select x as o from u; drop table u; alter table u_new rename to u"
+        ],
+        {"u.x": {"u.o"}},
+        id="replaced, rebuilt under another name and put in its place",
+    ),
 ]
 
 
@@ -175,6 +200,26 @@ LOGS = [
         ],
         {"f.y": {"g.k", "g.a"}, "f.k": {"g.k"}},
         id="what a column decided before it was dropped",
+    ),
+    pytest.param(
+        [
+            "1: create table g as select 0 as c from f where y = 3",
+            "1: create or replace table g as select count(*) as n from g",
+            "1: create or replace table g as select n from g",
+        ],
+        {"f.y": {"g.n"}},
+        id="counted and replaced, twice by a query over it",
+    ),
+    pytest.param(
+        [
+            "1: create table g as select 0 as c from f where y = 3",
+            "1: create table g_new as select count(*) as n from g",
+            "1: drop table g",
+            "1: alter table g_new rename to g",
+            "1: create or replace table g as select n from g where n not in (1, 3)",
+        ],
+        {"f.y": {"g.n"}},
+        id="counted in another table that takes its place, then replaced by a query over it",
     ),
     pytest.param(
         ["1: create table u as select n from f", "1: create or replace table u as select 'x' as n from u group by n"],

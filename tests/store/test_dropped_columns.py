@@ -16,6 +16,7 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.store.batch_builders import batch, day, job, table
+from tests.store.log_rows import ingest_rows
 
 NEVER = datetime(2000, 1, 1, tzinfo=UTC)
 WITH_U, WITHOUT = "CREATE TABLE c (u int, x int)", "CREATE TABLE c (x int); INSERT INTO c (x) SELECT a FROM r"
@@ -120,3 +121,13 @@ def test_a_column_with_an_ordinal_that_is_dropped_is_dropped_once(store: GraphSt
     for number in range(3, 6):
         store.apply(batch(table("c", "x", at=number)))
     assert len([one for one in store.dataset_changes(day(0), day(9)) if one.column == "u"]) == 1
+
+
+def test_a_log_that_drops_a_column_by_a_query_over_it_says_nothing_new_again(store: GraphStore, tmp_path: Path) -> None:
+    ingest_rows(store, tmp_path / "0.jsonl", 0, ["1: create table f (y int, b int)", "1: update f set y = abs(y)"])
+    replaced = ["1: create or replace table f as select y from f group by y having max(b) > 0"]
+    ingest_rows(store, tmp_path / "1.jsonl", 1, replaced)
+    before = store.columns(["duckdb/main.f"], dropped=True)
+    ingest_rows(store, tmp_path / "1.jsonl", 1, replaced)
+    assert store.columns(["duckdb/main.f"], dropped=True) == before
+    assert [(one.path, one.inferred) for one in before if one.dropped_at] == [("b", False)]

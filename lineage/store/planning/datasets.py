@@ -68,12 +68,17 @@ def see_datasets(state: GraphState, intake: Intake, drops: Drops) -> Set[str]:
         see_dataset(state, key, reference, drops.get(key, ()))
     # New datasets are created in one step; they are the majority of a first ingest.
     describe_datasets(state, intake, unknown, drops)
+    schemas = {(news.key, news.at) for news in intake.datasets if news.record.schema_known}
     for key, reference in intake.references.items():
         for path, (first, last) in reference.columns.items():
-            is_new = (named := column_key(key, path)) not in state.columns
+            known = state.columns.get(named := column_key(key, path))
             ensure_column(state, key, path, last, first, reference.spellings, used=True)
-            if is_new and (ended := [drop for drop in drops.get(named, ()) if drop > last]):
-                state.columns[named] = replace(state.columns[named], dropped_at=min(ended))
+            if known is None:
+                if ended := [drop for drop in drops.get(named, ()) if drop > last]:
+                    state.columns[named] = replace(state.columns[named], dropped_at=min(ended))
+            elif known.dropped_at == last and (key, last) in schemas:
+                # The schema of this moment, stated again, decides whether it is there: it stays what it was.
+                state.columns[named] = replace(state.columns[named], inferred=known.inferred)
     records = Counter(news.key for news in intake.datasets)
     return {key for key in unknown if records[key] == 1}
 

@@ -15,6 +15,7 @@ from lineage.store import GraphStore, open_store
 from lineage_ingest.query_log.pipeline.engines.opening import EngineKind
 from tests.neo4j_fixture import Neo4jAddress
 from tests.soundness.experiment import WAYS, Outcome, RejectedError
+from tests.soundness.warehouse.fresh import unlike_fresh
 from tests.soundness.warehouse.ingests import Answers, Ingester, ask, day_of, frozen
 from tests.soundness.warehouse.laboratory import Laboratory, Variant
 from tests.soundness.warehouse.tree import Part, RenameTable, Run, State, Warehouse
@@ -35,7 +36,8 @@ class Finding:
     missed: DuckDB shows it, and the answer lacks it. unreached: it must be in the answer, and no experiment showed it
     yet. invented: it is in the answer, and nothing leads there. one-way: impact and root cause disagree. again: the
     same input changed the graph. order: another order of ingests gave other answers. past: `as_of` an earlier day is
-    not what was answered then. crash: an exception. model: DuckDB shows what this test does not know of.
+    not what was answered then. fresh: what holds now is not what a fresh store of the last files has. crash: an
+    exception. model: DuckDB shows what this test does not know of.
     """
 
     kind: str
@@ -132,12 +134,25 @@ class Checker:
                     return self._answered(ask(store, lineage), lineage, runs, f"{after}, ingested again") or changed
         if len(past) == 1:
             return None
+        if warehouse.way == "files" and "fresh" not in self.settings.ignored and not self.settings.store:
+            different = self._unlike_fresh(warehouse, store, folder / "input")
+            if different is not None:
+                return different
         # A log that comes first without the schemas which another states cannot be read like one that comes behind it.
         if warehouse.way == "events" and "order" not in self.settings.ignored:
             found = self._in_another_order(warehouse, lineages[-1], past[-1], runs)
             if found is not None:
                 return found
         return None if "past" in self.settings.ignored else self._past(store, lineages, past, warehouse)
+
+    def _unlike_fresh(self, warehouse: Warehouse, store: GraphStore, folder: Path) -> Finding | None:
+        """Ingest the last state of the files whole, here and into a fresh store; return what differs then."""
+        last = len(warehouse.states) - 1
+        with tempfile.TemporaryDirectory() as other, open_store(Path(other) / "store.db") as fresh:
+            for each in (store, fresh, fresh):  # the second time, it knows its own columns
+                Ingester(warehouse, each, folder, self.settings.engine).state(last, everything=True)
+            different = unlike_fresh(store, fresh)
+        return Finding("fresh", tuple(different[:12]), "the last day, all projects") if different else None
 
     def _in_another_order(
         self, warehouse: Warehouse, lineage: Lineage, straight: Answers, runs: Sequence[Run]

@@ -14,7 +14,7 @@ from lineage.model.diagnostics import DiagnosticCode
 from lineage.sql.extraction import options_for
 from lineage.store.protocol import GraphStore
 from lineage.store.values import GraphDump
-from lineage.traversal import TraversalOptions, UnknownNameError, impact, resolve_column, root_cause
+from lineage.traversal import TraversalOptions, UnknownNameError, broken_reads, impact, resolve_column, root_cause
 from lineage.traversal.answer import Answer
 from lineage_ingest.openlineage.ingest import EventIngest
 from lineage_ingest.query_log import source_named
@@ -52,12 +52,13 @@ class Ingester:
         self._engine = engine
         self._catalog = catalog_of(warehouse)
 
-    def state(self, number: int) -> None:
-        """Write the files of a state, and ingest what is ingested then."""
+    def state(self, number: int, *, everything: bool = False) -> None:
+        """Write the files of a state, and ingest what is ingested then, or all projects."""
         state = self._warehouse.states[number]
         self._write(state)
         options = options_for(DIALECT, default_schema=HOME)
-        paths = [self._folder / path for path in state.ingested]
+        projects = dict.fromkeys(file.project for file in state.files) if everything else state.ingested
+        paths = [self._folder / path for path in projects]
         # Projects together, or one after the other.
         for some in [paths] if number % 2 else [[path] for path in paths]:
             ingest_sql_files(some, self._store, options, self._catalog, observed_at=day_of(number), retire_most=True)
@@ -137,7 +138,7 @@ class Answers:
     impact: dict[str, frozenset[str] | None]
     causes: dict[str, frozenset[str] | None]
     unknown: frozenset[str] = frozenset()
-    """Columns that a query names and a known table does not have: a diagnostic names them."""
+    """Columns that a query names and a known table does not have: a diagnostic or a note of the answer names them."""
 
 
 def ask(store: GraphStore, lineage: Lineage, as_of: datetime | None = None, *, both: bool = True) -> Answers:
@@ -148,7 +149,7 @@ def ask(store: GraphStore, lineage: Lineage, as_of: datetime | None = None, *, b
     return Answers(
         {base: _asked(store, base, options, impact) for base in lineage.must},
         {output: _asked(store, output, options, root_cause) for output in outputs},
-        frozenset(_unknown(store)),
+        frozenset(_unknown(store)).union(read.name for read in broken_reads(store, store.dataset_keys())),
     )
 
 

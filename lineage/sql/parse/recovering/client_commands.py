@@ -16,6 +16,12 @@ from lineage.sql.scan.leading import LEADING
 __all__ = ["without_client_commands"]
 
 _PSQL_COMMAND = re.compile(r"^[ \t]*\\.*$", re.MULTILINE)
+_NO_BREAK = re.compile(r"[^\n]")
+_PSQL_DATA = re.compile(
+    r"(\bcopy\b[^;]{0,9999}?\bfrom\s+stdin\b(?:[^;'\n]|'[^'\n]*')*;[ \t]*\n)((?s:.*?)^\\\.[ \t\r]*$)",
+    re.IGNORECASE | re.MULTILINE,
+)
+"""Rows between `COPY … FROM STDIN;` and a line with `\\.`, as pg_dump writes them."""
 _PSQL_COPY = re.compile(r"([ \t]*)\\(copy\b.*\b(?:from|to))[ \t]+('(?:[^']|'')*').*", re.IGNORECASE)
 _PSQL_COPY_OF_FILE = re.compile(r"[ \t]*\\copy\b(?!.*\b(?:from|to)[ \t]+(?:p?std(?:in|out)|program)\b)", re.IGNORECASE)
 _SQLPLUS_COMMAND = re.compile(
@@ -117,6 +123,8 @@ def without_client_commands(text: str, dialect: Dialect) -> FilledText:
     '            \\nSELECT a,  \\nb FROM t;'
     """
     if dialect.has_backslash_commands and "\\" in text:
+        if "\\." in text:
+            text = _PSQL_DATA.sub(lambda found: found[1] + _NO_BREAK.sub(" ", found[2]), text)
         text = _PSQL_COMMAND.sub(_without_psql_command, text)
     if not dialect.has_ampersand_variables or not _SIGNS.search(text):
         return FilledText(text)
@@ -138,7 +146,7 @@ def without_client_commands(text: str, dialect: Dialect) -> FilledText:
             blanks.append((at, at + 1))
     changed = list(text)
     for start, end in blanks:
-        changed[start:end] = re.sub(r"[^\n]", " ", text[start:end])
+        changed[start:end] = _NO_BREAK.sub(" ", text[start:end])
     for at in script.slashes:
         if script.commands or _STATEMENT.match(text, at + 1):
             changed[at] = ";"

@@ -26,6 +26,8 @@ def rewrite_tokens(tokens: Tokens, text: str, parser: Parser, dialect: Dialect) 
         queries.without_lateral_rows,
         queries.plain_lambdas,
         queries.plain_absolute,
+        writes.hints_before_alias,
+        writes.plain_assignments,
     ):
         simpler = simplify(statement)
         if simpler is not None:

@@ -113,6 +113,17 @@ def through_a_query(s: Statement) -> Iterator[Tokens]:
         yield s.build("WITH __rows AS", s.tokens[opened:end], s.tokens[:opened], "__rows", s.tokens[end:])
 
 
+def hints_before_alias(s: Statement) -> Tokens | None:
+    """T-SQL's `MERGE t WITH (HOLDLOCK) a USING`: sqlglot wants AS before an alias that follows hints."""
+    merges = s.find("MERGE") if "MERGE" in s.words else None
+    hints = s.find("WITH", "(", after=merges) if merges is not None else None
+    if hints is None or hints > (s.find("USING", after=merges or 0) or 0):
+        return None
+    after = s.closing(hints + 1)
+    is_there = s.words[after] in ("AS", "USING")
+    return None if is_there else s.build(s.tokens[:after], "AS", s.tokens[after:])
+
+
 @rewrite("INSERT", "UPDATE", "DELETE", "MERGE", "WITH")
 def output_into(s: Statement) -> Iterator[Tokens]:
     """T-SQL's OUTPUT … INTO: sqlglot accepts only a one-part name after INTO, and in DELETE nothing after OUTPUT."""
@@ -149,11 +160,10 @@ def delete_from_twice(s: Statement) -> Iterator[Tokens]:
         yield [*s.tokens[: deletes + 1], *s.tokens[deletes + 2 :]]
 
 
-@rewrite("UPDATE", "MERGE", "WITH")
-def compound_assignments(s: Statement) -> Iterator[Tokens]:
+def plain_assignments(s: Statement) -> Tokens | None:
     """T-SQL's `SET a += b` as `SET a = a + b`."""
-    if not s.dialect.has_compound_assignment:
-        return
+    if not s.dialect.has_compound_assignment or s.words[0] not in ("UPDATE", "MERGE", "WITH"):
+        return None
     tokens: Tokens = []
     begin = 0
     for at in range(1, len(s.words) - 1):
@@ -167,8 +177,7 @@ def compound_assignments(s: Statement) -> Iterator[Tokens]:
             name, operator, equal = s.tokens[left:at], s.tokens[at], s.tokens[at + 1]
             tokens += [*s.tokens[begin:at], equal, *name, operator]
             begin = at + 2
-    if begin:
-        yield [*tokens, *s.tokens[begin:]]
+    return [*tokens, *s.tokens[begin:]] if begin else None
 
 
 @rewrite("INSERT", "UPDATE", "DELETE")

@@ -17,7 +17,7 @@ from lineage.sql.resolve.resolver import Resolver, Stack, expression_rule
 from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.transformation_codes import COMPOSE, TRANSFORMATION
 
-__all__ = ["call_method"]
+__all__ = ["call_method", "operand_before"]
 
 
 def call_method(resolver: Resolver, node: exp.Expr, scope: Scope, effect: int, stack: Stack) -> None:
@@ -46,10 +46,11 @@ def _chained_value(resolver: Resolver, before: exp.Expr, scope: Scope) -> exp.Ex
     path = _names(before)
     if path is None:
         return _with_columns(before)
-    if not resolver.naming.dialect.chains_functions or len(path) > 2:
+    if not resolver.naming.dialect.chains_functions:
         return None
     names = [resolver.identifiers.column(name) for name in path]
-    if scope.value(names) is None:
+    begin = next((i for i in range(1, len(names) - 1) if scope.item(names[i]) is not None), 0)  # behind a schema
+    if scope.value(names if scope.item(names[0]) is not None else names[begin:]) is None:
         return None
     if len(path) == 1 and not any(scope.having(names[0]) for scope in scope.chain()):
         resolver.report(
@@ -61,6 +62,12 @@ def _chained_value(resolver: Resolver, before: exp.Expr, scope: Scope) -> exp.Ex
             lasts=True,
         )
     return _column(path)
+
+
+def operand_before(call: exp.Expr) -> exp.Expr:
+    """Return what is before the dot of a call as an operand: its names are columns."""
+    path = _names(call.this)
+    return _column(path) if path is not None else _with_columns(call.this)
 
 
 def _names(node: exp.Expr) -> list[exp.Expr] | None:
@@ -78,20 +85,23 @@ def _column(path: list[exp.Expr]) -> exp.Column:
 
 
 def _with_columns(node: exp.Expr) -> exp.Expr:
-    """Return a copy of an expression whose operands are columns where they are names."""
+    """Return a copy of an expression whose operands are columns where they are names, but for a lambda's parameters."""
     copy = node.copy()
-    stack = [copy]
+    stack: list[tuple[exp.Expr, frozenset[str]]] = [(copy, frozenset())]
     while stack:
-        below = stack.pop()
+        below, bound = stack.pop()
+        if isinstance(below, exp.Lambda):
+            bound |= {parameter.name for parameter in below.expressions}
         for key, value in list(below.args.items()):
             items = value if isinstance(value, list) else [value]
             for item in items:
                 path = _names(item) if isinstance(item, exp.Expr) else None
                 is_operand = not (isinstance(below, exp.Column | exp.Alias | exp.Table | exp.Kwarg | exp.PropertyEQ))
                 if path is not None and is_operand and not (isinstance(below, exp.Dot) and key == "expression"):
-                    item.replace(_column([name.copy() for name in path]))
+                    if path[0].name not in bound:
+                        item.replace(_column([name.copy() for name in path]))
                 elif isinstance(item, exp.Expr):
-                    stack.append(item)
+                    stack.append((item, bound))
     return copy
 
 

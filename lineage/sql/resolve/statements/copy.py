@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.statement import DatasetKind
 from lineage.sql.resolve.relations import Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
@@ -50,7 +51,13 @@ def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
                 absorb(placed, sources, IDENTITY, place)
                 outcome.names.append(name)
                 outcome.columns.append(placed)
-        elif not _is_stream(place):
+        elif _is_stream(place):
+            outcome.names += listed
+            outcome.columns += [{} for _ in listed]
+            if place.name.upper() == "PROGRAM":
+                message = "the rows come from a program: what it reads is not known"
+                resolver.report(DiagnosticCode.UNSUPPORTED_STATEMENT, Severity.WARNING, message, place)
+        else:
             load(resolver, outcome, listed or columns_filled(resolver, tree, known), [(_path(place), place)])
     return outcome
 

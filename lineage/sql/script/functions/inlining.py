@@ -25,6 +25,7 @@ from lineage.sql.parse.statements import parse_tokens
 from lineage.sql.procedural import FunctionBody, Names, ProgramStep
 from lineage.sql.resolve.column_names.select_items import CALLED, MAKES_ROWS
 from lineage.sql.resolve.rules.json_arrows import read_arrow
+from lineage.sql.resolve.rules.method_calls import operand_before
 from lineage.sql.script.functions.function_programs import FunctionPrograms
 
 __all__ = ["Functions"]
@@ -85,6 +86,13 @@ class Functions:
                 if step.function.search_path:
                     self._add_schemas(tree, step.function.search_path)
                 parameters = tuple(map(self._fold, step.function.parameters))
+                for name in list(tree.find_all(exp.Identifier)):
+                    if (
+                        isinstance(name.parent, exp.Dot)
+                        and name.arg_key == "this"
+                        and self._fold(name.name) in parameters
+                    ):
+                        name.replace(exp.Column(this=name.copy()))  # `a.upper()`
                 self._known.setdefault(step.function.name, []).append(_Function(step.function, tree, parameters))
 
     def _add_schemas(self, tree: exp.Expr, search_path: Sequence[str]) -> None:
@@ -124,6 +132,7 @@ class Functions:
         left = _MAX_CALLS
         while waiting and left and self._left:
             call = waiting.pop()
+            self._unchain(call)
             overloads = self._overloads(call)
             if not overloads and call.name.lower() in programs:
                 statement = self._programs.with_reads(statement, call)
@@ -162,6 +171,20 @@ class Functions:
             put_in.meta.update({k: v for k, v in call.meta.items() if k in _PLACE}, **{CALLED: function.body.name})
         where.replace(put_in)
         return put_in
+
+    def _unchain(self, call: exp.Expr) -> None:
+        """Make `f(x, y)` of `x.f(y)` where the function takes x, and no function of that name is in a schema x."""
+        outer = call.parent
+        if not isinstance(outer, exp.Dot) or outer.expression is not call:
+            return
+        schema = _schema_of(call) if isinstance(outer.this, exp.Identifier | exp.Dot) else ""
+        if schema and not self._dialect.chains_functions:
+            return
+        named = self._known.get(call.name.lower(), [])
+        fits = any(len(one.parameters) > len(call.expressions) for one in named)
+        if fits and not any(schema and one.body.schema == schema for one in named):
+            call.set("expressions", [operand_before(outer), *call.expressions])
+            outer.replace(call)
 
     def _overloads(self, call: exp.Expr) -> list[_Function]:
         """Return the functions that a call may mean, by its schema and its number of arguments."""

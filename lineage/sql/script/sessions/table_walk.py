@@ -56,6 +56,8 @@ class TableWalk:
         """Full names of temporary tables that an unqualified name finds in any default schema."""
         self._gone: dict[str, _Made] = {}
         """Tables that were created empty and are dropped: those of other texts, and those that nothing here fills."""
+        self._replaced: list[tuple[_Made, _Made, str]] = []
+        """Tables that a text replaces, what replaces them, and their name."""
         self._at: Position = (0, 0)
         self._certain = True
         self._pieces: Sequence[int] | None = None
@@ -186,12 +188,14 @@ class TableWalk:
     def _replace(self, stack: list[_Made], made: _Made, definition: Definition) -> None:
         """Replace a table by another one of the same name; across texts only with OR REPLACE.
 
-        A table that was created empty may have been filled by other statements: it is not composed away.
+        A table that was created empty may have been filled by other statements: it is composed away only if the last
+        table of its name is dropped.
         """
         old = stack[-1]
         if definition.replaces and self._certain:
             own = self._pieces is None or self._pieces[old.position[1]] == self._pieces[made.position[1]]
             old.dropped = own and not old.empty
+            self._replaced += [(old, made, definition.name)] if own else []
         elif old.position[0] != made.position[0]:
             return
         self._close(stack.pop(), definition.name)
@@ -264,6 +268,11 @@ class TableWalk:
 
     def result(self) -> dict[int, list[tuple[Definition, ...]]]:
         """Return what each statement of each text defines or changes."""
+        ended = {id(made): made.dropped for made in self._made}
+        for old, made, name in reversed(self._replaced):
+            ended[id(old)] = ended[id(made)]
+            if old.empty and ended[id(made)] and not self._named.get(name):
+                old.dropped = True
         for made in reversed(self._made):
             if made.replaced_by is not None:
                 made.dropped = made.replaced_by.dropped or made.replaced_by.session

@@ -112,7 +112,8 @@ class _Unchanged:
         dataset = dataset_of(source)
         if dataset in self.keys.before:
             return self._source_then(source)
-        return source if self.keys.is_gone(source) and dataset not in self.versions else self.keys.key(source)
+        is_outdated = self.keys.is_gone(source) and dataset not in self.versions
+        return f"\x01{source}" if is_outdated else self.keys.key(source)  # a first version may have the key of the last
 
 
 def _old(source: str) -> str:

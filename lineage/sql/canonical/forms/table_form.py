@@ -76,6 +76,8 @@ class TableForm:
     stability: Stability = Stability.STABLE
     clauses: tuple[ClauseForm, ...] = field(default=(), compare=False, repr=False)
     """The clauses that make the rows, also those of sub-queries and CTEs: only to explain a difference of `rows`."""
+    keys: frozenset[frozenset[str]] = field(default=frozenset(), compare=False, repr=False)
+    """Sets of the digests of columns: no two rows are equal in all columns of a set. An empty set: one row at most."""
 
     @property
     def is_open(self) -> bool:
@@ -137,7 +139,19 @@ class TableForm:
         )
         rows = digest("once", self.rows, content) if self.stability is Stability.VOLATILE else self.rows
         order = digest("stored", rows, self.order, *more)
-        return TableForm(rows, columns, order, self.rest and digest("rest", self.rest, rows), self.is_ordered)
+        volatile = {value.digest for _, value in self.columns if value.stability is Stability.VOLATILE}
+        keys = frozenset(key for key in self.keys if not key & volatile)
+        rest = self.rest and digest("rest", self.rest, rows)
+        return TableForm(rows, columns, order, rest, self.is_ordered, keys=keys)
+
+    def as_given(self, name: str) -> TableForm:
+        """Return a table with these columns by name, whatever they are made of; what is unique is so there, too."""
+        given = base_table(name, [(column, None) for column, _ in self.columns])
+        renamed: dict[str, str] = {}
+        for (_, own), (_, other) in zip(self.columns, given.columns, strict=True):
+            renamed.setdefault(own.digest, other.digest)
+        keys = (frozenset(renamed.get(one, "") for one in key) for key in self.keys)
+        return replace(given, keys=frozenset(key for key in keys if "" not in key))
 
 
 def base_table(name: str, columns: Iterable[tuple[str, str | None]] | None = None) -> TableForm:

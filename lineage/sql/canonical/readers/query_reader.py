@@ -134,7 +134,9 @@ class QueryReader(SelectReader):
         block.note("set operation", [kind, distinct, [list(pair) for pair in values]], written)
         clauses = (*block.clauses, *left.clauses, *right.clauses)
         stored = digest("stored", block.rows, keys, order)
-        return TableForm(block.rows, columns, stored, stability=block.stability, clauses=clauses)
+        unique = frozenset(value.digest for _, value in columns)
+        keys = frozenset([unique]) if distinct and block.stability is not Stability.VOLATILE else frozenset()
+        return TableForm(block.rows, columns, stored, stability=block.stability, clauses=clauses, keys=keys)
 
     # What no rule reads
 

@@ -176,6 +176,7 @@ class Expressions:
         merged.pop("over", None)
         values: list[ValueForm] = []
         parts: list[Part] = []
+        partition: frozenset[str] = frozenset()
         for key, arg in sorted(merged.items()):
             if arg in (None, False, []):
                 continue
@@ -188,10 +189,13 @@ class Expressions:
             ]
             if key == "partition_by":
                 digests = sorted(set(digests))
+                partition = frozenset(digests)
             parts.append((key, digests))
         by_rows = str(getattr(merged.get("spec"), "args", {}).get("kind") or "") not in ("", "RANGE")
         order = block.order_of_rows if by_rows else ""
         made = digest("window", block.rows, order, parts)
+        if isinstance(node.this, exp.RowNumber):
+            block.unique.add(partition | {made})
         return ValueForm(made, stability=worst(values, Stability.TIES if by_rows else Stability.STABLE))
 
     def _frame(self, spec: object, block: BlockForm) -> str:

@@ -175,7 +175,7 @@ def claims_of(dialect: str, edits: Iterable[Edit], folder: Path) -> dict[str, Cl
     for number, edit in enumerate(made):
         for name, is_same in edit.same.items():
             view, _, column = name.partition(".")
-            is_claimed = f"{view}_{number}.{column}" in changed
+            is_claimed = bool({f"{view}_{number}.{column}", f"{view}_{number}.*"} & changed)
             claims = Claims(is_claimed, is_claimed and is_same, not is_claimed and not is_same)
             found[edit.kind] = found.get(edit.kind, Claims()) + claims
     return found

@@ -57,6 +57,8 @@ class BlockForm:
         self.windows: dict[str, exp.Expr] = {}
         self.wild: list[str] = []
         """Expressions that may return several rows, or aggregate: functions that are not known."""
+        self.is_unread = False
+        """Whether there is syntax that no rule reads: it may make other rows each time."""
         self.templates: list[str] = []
         """Macro calls: they may aggregate."""
         self.unknown_functions: set[str] = set()

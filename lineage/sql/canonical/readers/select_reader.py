@@ -69,7 +69,8 @@ class SelectReader(FromReader):
             block.rows = digest("with unknown", block.rows, sorted(set(block.wild)))
             for phrase in sorted(block.unknown_functions) or ["unknown syntax"]:
                 block.note(phrase, sorted(set(block.wild)), sorted(set(block.wild)))
-            block.stability = Stability.VOLATILE
+            if block.is_unread:
+                block.stability = Stability.VOLATILE
         for text in sorted(set(block.templates)):  # what they are made of upstream is part of their values
             block.rows = digest("template", block.rows, text)
             block.note(macro_clause(text), text, text)

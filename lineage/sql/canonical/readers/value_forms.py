@@ -96,7 +96,7 @@ class Expressions:
             return self._window(node, block)
         if kind in (exp.Subquery, exp.Exists) or isinstance(node, exp.Query):
             return self._query(node, block)
-        if isinstance(node, _NAMES_COLUMNS):
+        if isinstance(node, _NAMES_COLUMNS) and not self._is_one_column(node):
             raise UnsupportedError
         function = node.expression if kind is exp.Dot and isinstance(node.expression, exp.Func) else node
         names = () if function is node else (str(node.this),)
@@ -110,7 +110,26 @@ class Expressions:
                 return self._generic(function, block, *more, stability=Stability.TIES)
             case FunctionKind.VOLATILE:
                 return self._generic(function, block, *names, "volatile", stability=Stability.VOLATILE)
+            case FunctionKind.ROWS:
+                return self._made_rows(function, block, *names, "rows")
+        if isinstance(function, exp.Func) and function.find(exp.Query, exp.Star, exp.Lambda) is None:
+            more = (*names, "unknown", block.rows, block.order_of_rows)  # it may be an aggregate
+            return self._made_rows(function, block, *more, stability=Stability.VOLATILE)
         return self._unknown(node, block)
+
+    def _is_one_column(self, node: exp.Expr) -> bool:
+        """Return whether `explode(…) AS x` makes one column; DuckDB makes one of each field of a struct."""
+        named = isinstance(node.parent, exp.Alias) and isinstance(node.parent.parent, exp.Select)
+        return type(node) is exp.Explode and named and self.identifiers.dialect.name != "duckdb"
+
+    def _made_rows(
+        self, node: exp.Expr, block: BlockForm, *more: str, stability: Stability = Stability.STABLE
+    ) -> ValueForm:
+        """Return the value of a call that makes several rows, or may do so: how many, its arguments decide."""
+        made = self._generic(node, block, *more, stability=stability)
+        block.wild.append(made.digest)
+        block.unknown_functions.update(self._functions_in(node))
+        return made
 
     def _column(self, node: exp.Expr, block: BlockForm) -> ValueForm:
         name, table = node.args["this"], node.args.get("table")
@@ -241,6 +260,7 @@ class Expressions:
         if isinstance(node, exp.Column):
             return ValueForm(found, stability=Stability.TIES)
         block.wild.append(found)
+        block.is_unread = True
         block.unknown_functions.update(self._functions_in(node))
         return ValueForm(found, stability=Stability.VOLATILE)
 

@@ -76,9 +76,9 @@ VALUES = {
 }
 
 EXPECTED = {
-    "scalar": {FunctionKind.DETERMINISTIC, FunctionKind.VOLATILE},
+    "scalar": {FunctionKind.DETERMINISTIC, FunctionKind.VOLATILE, FunctionKind.MOMENT},
     "aggregate": {FunctionKind.AGGREGATE, FunctionKind.ORDERED, FunctionKind.RANK},
-    "volatile": {FunctionKind.VOLATILE},
+    "volatile": {FunctionKind.VOLATILE, FunctionKind.MOMENT},
     "rows": {FunctionKind.ROWS},
 }
 """The kinds that a function may have, by what the catalogue of its engine calls it."""

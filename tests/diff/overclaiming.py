@@ -1,4 +1,4 @@
-"""`python -m tests.diff.overclaiming N [--seed S]`: how many columns does `lineage diff` call changed that are the same?
+"""`python -m tests.diff.overclaiming N [--seed S]`: which columns does `lineage diff` call changed that are the same?
 
 N edits of warehouses whose views call functions, each at least once: those of DuckDB's and PostgreSQL's own catalogues.
 Every edit has its own view, and a second one that reads it. The engine runs both before and after the edit. Printed by
@@ -108,7 +108,9 @@ def _aggregate_views(call: str) -> dict[str, tuple[Views, Views]]:
     return {
         "a value beside it": ({**view, **reader}, {"v": view["v"].replace("sum(b)", "sum(b + 1)"), **reader}),
         "a column beside it": ({**view, **reader}, {"v": view["v"].replace(" FROM", ", max(id) AS z FROM"), **reader}),
-        "a value in a view that is joined": ({**view, **joined}, {"v": view["v"].replace("sum(b)", "sum(b) * 2"), **joined}),
+        "a value in a view that is joined": (
+            {**view, **joined}, {"v": view["v"].replace("sum(b)", "sum(b) * 2"), **joined},
+        ),
         "a condition in a view that is looked up": (
             {**view, **joined}, {"v": view["v"].replace("FROM t", "FROM t WHERE id > 1"), **joined},
         ),
@@ -237,7 +239,8 @@ def duckdb_engine() -> Engine:
                 connection.execute(f"CREATE OR REPLACE TEMP VIEW {name} AS {sql}")
             for name in views:
                 result = connection.execute(f"SELECT * FROM {name}")
-                found[name] = _content_of([(one[0], str(one[1])) for one in result.description or ()], result.fetchall())
+                names = [(str(one[0]), str(one[1])) for one in result.description or ()]
+                found[name] = _content_of(names, result.fetchall())
         except duckdb.Error:
             return None
         return found
@@ -307,7 +310,8 @@ def main() -> int:
             made = list(make_edits(engine, options.edits // 2, options.seed))
             edits += len(made)
             found = claims_of(engine.dialect, made, folder / engine.dialect)
-            print(f"{engine.dialect}: {len(made):,} edits beside calls of {len({one.call for one in made}):,} functions")
+            functions = len({one.call for one in made})
+            print(f"{engine.dialect}: {len(made):,} edits beside calls of {functions:,} functions")
             for kind, claims in sorted(found.items()):
                 print(f"  {kind:42} {claims.too_much:5} of {claims.changed:5} contain the same; missed {claims.missed}")
                 total += claims

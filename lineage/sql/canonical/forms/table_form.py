@@ -19,8 +19,10 @@ class Stability(IntEnum):
     STABLE = 0
     TIES = 1
     """It depends on which of several equal rows comes first: ROW_NUMBER, LIMIT."""
-    VOLATILE = 2
-    """It differs each time, as the time and random numbers do."""
+    MOMENT = 2
+    """It depends on the time or the user of the run. Rows that are chosen by the time are the same at the same time."""
+    VOLATILE = 3
+    """It differs each time, as random numbers do."""
 
 
 @frozen
@@ -133,13 +135,13 @@ class TableForm:
         content = digest("built", self.rows, self.order, by_name, self.rest, *more)
         columns = tuple(
             (name, replace(value, digest=digest("once", value.digest, content), uncast="", stability=Stability.STABLE))
-            if value.stability is Stability.VOLATILE
+            if value.stability >= Stability.MOMENT
             else (name, replace(value, stability=Stability.STABLE))
             for name, value in self.columns
         )
         rows = digest("once", self.rows, content) if self.stability is Stability.VOLATILE else self.rows
         order = digest("stored", rows, self.order, *more)
-        volatile = {value.digest for _, value in self.columns if value.stability is Stability.VOLATILE}
+        volatile = {value.digest for _, value in self.columns if value.stability >= Stability.MOMENT}
         keys = frozenset(key for key in self.keys if not key & volatile)
         rest = self.rest and digest("rest", self.rest, rows)
         return TableForm(rows, columns, order, rest, self.is_ordered, keys=keys)

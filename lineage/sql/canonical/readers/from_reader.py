@@ -79,7 +79,7 @@ class FromReader(ABC):
         # Rows that a later RIGHT or FULL JOIN adds are not looked up.
         last = max((n for n, join in enumerate(joins) if join.args.get("side") not in ("", None, "LEFT")), default=-1)
         for number, join in enumerate(joins, start=len(first)):
-            if number > last + len(first) and finds_one_row(join, number, block, self._identifiers, self._functions, self._text):
+            if number > last + len(first) and finds_one_row(join, number, block, self._expressions):
                 block.items[number] = block.items[number]._replace(is_lookup=True)
         for number, join in enumerate(joins, start=len(first)):
             self._join(join, block.items[number], number, block)

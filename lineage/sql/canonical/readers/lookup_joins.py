@@ -15,34 +15,32 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from lineage.sql.canonical.forms.block_form import BlockForm
-from lineage.sql.canonical.readers.function_kinds import FunctionKind, FunctionKinds
-from lineage.sql.canonical.readers.value_forms import conditions
-from lineage.sql.resolve.identifiers import Identifiers
+from lineage.sql.canonical.readers.function_kinds import FunctionKind
+from lineage.sql.canonical.readers.value_forms import Expressions, conditions
 
 __all__ = ["finds_one_row"]
 
+_STEADY = FunctionKind.DETERMINISTIC
 
-def finds_one_row(
-    join: exp.Expr, number: int, block: BlockForm, identifiers: Identifiers, functions: FunctionKinds, text: str
-) -> bool:
+
+def finds_one_row(join: exp.Expr, number: int, block: BlockForm, expressions: Expressions) -> bool:
     """Return whether a join certainly finds at most one row of its relation, and keeps all rows that there were."""
     item = block.items[number]
     kind = str(join.args.get("kind") or "").upper()
     if str(join.args.get("side") or "").upper() != "LEFT" or kind not in ("", "OUTER") or item.relation.is_open:
         return False
-    names = {str(identifiers.column(one)) for one in join.args.get("using") or ()}
+    names = {str(expressions.identifiers.column(one)) for one in join.args.get("using") or ()}
     on = join.args.get("on")
     if on is not None:
-        names |= set(_equated(on, number, block, identifiers, functions, text))
+        names |= set(_equated(on, number, block, expressions))
     values = (item.relation.find(name) for name in names)
     found = {value.digest for value in values if value is not None}
     return any(key <= found for key in item.relation.keys)
 
 
-def _equated(
-    on: exp.Expr, number: int, block: BlockForm, identifiers: Identifiers, functions: FunctionKinds, text: str
-) -> Iterator[str]:
+def _equated(on: exp.Expr, number: int, block: BlockForm, expressions: Expressions) -> Iterator[str]:
     """Yield the columns of the relation that must be equal to a value of the other ones."""
+    identifiers = expressions.identifiers
 
     def place(column: exp.Column) -> int | None:
         """Return the number of the only item that has a column; None if it is not certain."""
@@ -57,13 +55,11 @@ def _equated(
 
     def is_of_others(node: exp.Expr) -> bool:
         """Return whether a value is one and the same for all rows of the relation."""
-        return all(
-            place(one) not in (None, number)
-            if isinstance(one, exp.Column)
-            else not isinstance(one, (exp.Query, exp.Collate))
-            and (not isinstance(one, exp.Func) or functions.kind(one, text) is FunctionKind.DETERMINISTIC)
-            for one in node.walk()
-        )
+        if isinstance(node, exp.Column):
+            return place(node) not in (None, number)
+        if isinstance(node, exp.Func) and expressions.functions.kind(node, expressions.text) is not _STEADY:
+            return False
+        return not isinstance(node, (exp.Query, exp.Collate)) and all(map(is_of_others, node.iter_expressions()))
 
     for condition in conditions(on):
         if isinstance(condition, exp.EQ):

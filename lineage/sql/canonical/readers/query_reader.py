@@ -160,10 +160,8 @@ class QueryReader(SelectReader):
             if tree.is_star or is_any or len(names) != len(tree.selects) or tree.find(exp.Columns) is not None:
                 names = None
         folded = self._identifiers.dialect.fold_column
-        varies = any(
-            self._functions.kind(one, self._text) in (FunctionKind.VOLATILE, FunctionKind.UNKNOWN)
-            for one in tree.walk()
-            if isinstance(one, exp.Func)
-        )
-        stability = Stability.VOLATILE if varies else Stability.TIES
+        kinds = {self._functions.kind(one, self._text) for one in tree.walk() if isinstance(one, exp.Func)}
+        stability = Stability.MOMENT if FunctionKind.MOMENT in kinds else Stability.TIES
+        if kinds & {FunctionKind.VOLATILE, FunctionKind.UNKNOWN}:
+            stability = Stability.VOLATILE
         return opaque_table(rows, [str(folded(name)) for name in names] if names is not None else None, stability)

@@ -110,6 +110,8 @@ class Expressions:
                 return self._generic(function, block, *more, stability=Stability.TIES)
             case FunctionKind.VOLATILE:
                 return self._generic(function, block, *names, "volatile", stability=Stability.VOLATILE)
+            case FunctionKind.MOMENT:
+                return self._generic(function, block, *names, "moment", stability=Stability.MOMENT)
             case FunctionKind.ROWS:
                 return self._made_rows(function, block, *names, "rows")
         if isinstance(function, exp.Func) and function.find(exp.Query, exp.Star, exp.Lambda) is None:

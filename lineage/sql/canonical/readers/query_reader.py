@@ -14,6 +14,7 @@ from lineage.sql.canonical.readers.from_reader import Lookup, allow_only
 from lineage.sql.canonical.readers.function_kinds import FunctionKind
 from lineage.sql.canonical.readers.output_items import Item
 from lineage.sql.canonical.readers.select_reader import SelectReader
+from lineage.sql.canonical.readers.value_forms import NAMES_COLUMNS
 
 __all__ = ["QueryReader", "content_of"]
 
@@ -164,4 +165,8 @@ class QueryReader(SelectReader):
         stability = Stability.MOMENT if FunctionKind.MOMENT in kinds else Stability.TIES
         if kinds & {FunctionKind.VOLATILE, FunctionKind.UNKNOWN}:
             stability = Stability.VOLATILE
-        return opaque_table(rows, [str(folded(name)) for name in names] if names is not None else None, stability)
+        if names is None:
+            return opaque_table(rows, None, stability)
+        makes_columns = any(one.find(*NAMES_COLUMNS) is not None for one in tree.selects)
+        opaque = opaque_table(rows, [str(folded(name)) for name in names], stability)
+        return replace(opaque, is_ordered=not makes_columns)

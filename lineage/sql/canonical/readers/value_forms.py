@@ -14,7 +14,7 @@ from lineage.sql.canonical.readers.function_kinds import FunctionKind, FunctionK
 from lineage.sql.canonical.readers.name_lookup import find_prefixed, find_unprefixed
 from lineage.sql.resolve.identifiers import Identifiers
 
-__all__ = ["UNKNOWN_FUNCTION", "Expressions", "conditions", "contains_aggregate"]
+__all__ = ["NAMES_COLUMNS", "UNKNOWN_FUNCTION", "Expressions", "conditions", "contains_aggregate"]
 
 UNKNOWN_FUNCTION = "unknown function"
 """How the clause begins that names a function which may change the rows."""
@@ -22,7 +22,8 @@ UNKNOWN_FUNCTION = "unknown function"
 _NAMES = ("this", "table")
 _SYMMETRIC = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
 _TURNED: dict[type[exp.Expr], str] = {exp.GT: "LT", exp.GTE: "LTE"}
-_NAMES_COLUMNS = (exp.Columns, exp.Explode, exp.Posexplode, exp.Unnest, exp.Inline, exp.Stack)
+NAMES_COLUMNS = (exp.Columns, exp.Explode, exp.Posexplode, exp.Unnest, exp.Inline, exp.Stack)
+"""What may make several columns of one item."""
 
 
 def conditions(node: exp.Expr, kind: type[exp.Expr] = exp.And) -> Iterator[exp.Expr]:
@@ -96,7 +97,7 @@ class Expressions:
             return self._window(node, block)
         if kind in (exp.Subquery, exp.Exists) or isinstance(node, exp.Query):
             return self._query(node, block)
-        if isinstance(node, _NAMES_COLUMNS) and not self._is_one_column(node):
+        if isinstance(node, NAMES_COLUMNS) and not self._is_one_column(node):
             raise UnsupportedError
         function = node.expression if kind is exp.Dot and isinstance(node.expression, exp.Func) else node
         names = () if function is node else (str(node.this),)

@@ -129,7 +129,7 @@ def print_log_summary(summary: LogSummary, output: OutputFormat, show: int = 5) 
         note(text, "yellow")
     counts = summary.run.counts
     if failures:
-        say("most frequent failures:")
+        say("most frequent reasons why SQL is not fully resolved:")
         print_listing(
             ("runs", "reason"), [(runs, reason) for reason, runs in failures], output, Look(words=("reason",))
         )

@@ -348,7 +348,8 @@ class StatementLineage(WithRows):
 
     def __repr__(self) -> str:
         what = f"{self.operation} {self.target}" if self.target else self.operation
-        return f"<StatementLineage {what}: {len(self.edges):,} edges, {self.completeness}>"
+        count = f"{len(self.edges):,} edge{'' if len(self.edges) == 1 else 's'}"
+        return f"<StatementLineage {what}: {count}, {self.completeness}>"
 
     @property
     def _columns(self) -> Mapping[str, str]:  # type: ignore[override]

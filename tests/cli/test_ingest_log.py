@@ -44,7 +44,7 @@ def test_a_log_and_what_to_ask_of_it(history: Path) -> None:
     again = lineage("ingest", "log", str(history), "--dialect", "postgres")
     assert "5 rows, 1 left out; 3 templates" in again.out
     assert "(0 new)" in again.out
-    assert "most frequent failures" in again.out
+    assert "most frequent reasons" in again.out
 
 
 @pytest.mark.parametrize(

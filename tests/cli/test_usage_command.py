@@ -37,7 +37,7 @@ def test_a_table_by_day_the_latest_first(store: Path) -> None:
     assert done.code == 0
     lines = done.out.splitlines()
     recent = TODAY - timedelta(days=2)
-    assert lines[0] == f"orders 1,203 reads and 1 write by 3 known users on 2 days, {LONG_AGO} to {recent}"
+    assert lines[0] == f"orders: 1,203 reads and 1 write by 3 known users on 2 days, {LONG_AGO} to {recent}"
     assert lines[1] == "most by ana (1,153), bo (50), [etl] (1)"
     assert [line.split()[0] for line in lines[4:6]] == [str(recent), str(LONG_AGO)]
     assert lines[5].split()[-2:] == ["09:00:00", "07:00:00"]

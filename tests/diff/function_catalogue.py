@@ -11,7 +11,7 @@ from __future__ import annotations
 import socket
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import duckdb
 import psycopg
@@ -24,9 +24,9 @@ from lineage.sql.canonical.readers.function_kinds import FunctionKind, FunctionK
 from tests.live_database.postgres_database import new_database
 from tests.query_logs.servers.postgres_server import running_postgres
 
-__all__ = ["EXPECTED", "changed_beside", "duckdb_catalogue", "postgres_catalogue"]
+__all__ = ["EXPECTED", "VALUES", "changed_beside", "duckdb_catalogue", "postgres_catalogue"]
 
-_VALUES = {
+VALUES = {
     "duckdb": {
         **dict.fromkeys(("BIGINT", "INTEGER", "ANY", "T", "HUGEINT", "UBIGINT", "SMALLINT", "TINYINT"), "3"),
         **dict.fromkeys(("DOUBLE", "DECIMAL", "FLOAT"), "0.5"),
@@ -76,9 +76,9 @@ _VALUES = {
 }
 
 EXPECTED = {
-    "scalar": {FunctionKind.DETERMINISTIC, FunctionKind.VOLATILE},
+    "scalar": {FunctionKind.DETERMINISTIC, FunctionKind.VOLATILE, FunctionKind.MOMENT},
     "aggregate": {FunctionKind.AGGREGATE, FunctionKind.ORDERED, FunctionKind.RANK},
-    "volatile": {FunctionKind.VOLATILE},
+    "volatile": {FunctionKind.VOLATILE, FunctionKind.MOMENT},
     "rows": {FunctionKind.ROWS},
 }
 """The kinds that a function may have, by what the catalogue of its engine calls it."""
@@ -99,7 +99,7 @@ def changed_beside(expression: str, dialect: str) -> set[str]:
     return changed | ({"rows"} if rows != other_rows else set())
 
 
-def duckdb_catalogue() -> Iterator[tuple[str, str, str | None]]:
+def duckdb_catalogue(values: Mapping[str, str] = VALUES["duckdb"]) -> Iterator[tuple[str, str, str | None]]:
     """Yield each function of DuckDB: its name, what it is, and a call of it if there are values of its types."""
     rows = duckdb.connect().execute(
         "SELECT DISTINCT function_name, function_type, stability, parameter_types FROM duckdb_functions() "
@@ -107,10 +107,12 @@ def duckdb_catalogue() -> Iterator[tuple[str, str, str | None]]:
     )
     for name, kind, stability, types in rows.fetchall():
         volatile = kind == "scalar" and stability != "CONSISTENT"
-        yield name, "volatile" if volatile else kind, _call("duckdb", name, types)
+        yield name, "volatile" if volatile else kind, _call(values, name, types)
 
 
-def postgres_catalogue(connection: psycopg.Connection) -> Iterator[tuple[str, str, str | None]]:
+def postgres_catalogue(
+    connection: psycopg.Connection, values: Mapping[str, str] = VALUES["postgres"]
+) -> Iterator[tuple[str, str, str | None]]:
     """Yield each documented function of PostgreSQL: its name, what it is, and a call if there are values of its types.
 
     A stable function without arguments is volatile here: it depends on the session or the time.
@@ -130,12 +132,12 @@ def postgres_catalogue(connection: psycopg.Connection) -> Iterator[tuple[str, st
         if what == "scalar" and (volatility == "v" or (volatility == "s" and not types)):
             what = "volatile"
         if kind in "fa":
-            yield name, what, _call("postgres", name, types)
+            yield name, what, _call(values, name, types)
 
 
-def _call(dialect: str, name: str, types: Sequence[str]) -> str | None:
-    values = [_VALUES[dialect].get(one) for one in types]
-    return None if None in values else f"{name}({', '.join(one for one in values if one is not None)})"
+def _call(values: Mapping[str, str], name: str, types: Sequence[str]) -> str | None:
+    arguments = [values.get(one) for one in types]
+    return None if None in arguments else f"{name}({', '.join(one for one in arguments if one is not None)})"
 
 
 def _report(

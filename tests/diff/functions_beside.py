@@ -48,10 +48,10 @@ def _calls() -> list[str]:
         if what != "scalar" or call is None or _LEFT_OUT.fullmatch(name) or name in found:
             continue
         try:
-            rows = memory.execute(f"SELECT {call} FROM (VALUES (1), (2)) AS t(b)").fetchall()
+            rows, again = (memory.execute(f"SELECT {call} FROM (VALUES (1), (2)) AS t(b)").fetchall() for _ in range(2))
             sqlglot.parse_one(call, dialect="duckdb")
         except (duckdb.Error, sqlglot.ParseError):
             continue
-        if len(rows) == 2:
+        if len(rows) == 2 and repr(rows) == repr(again):  # the catalogue calls some clocks consistent
             found[name] = call
     return list(found.values())

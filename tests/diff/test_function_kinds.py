@@ -72,15 +72,19 @@ def test_a_file_with_another_format(tmp_path: Path, content: str, said: str) -> 
 
 def test_an_unknown_function_is_named_and_can_be_declared(tmp_path: Path) -> None:
     (tmp_path / "f.toml").write_text('[deterministic]\nsnowflake = ["to_region"]\n')
-    for side, amount in (("base", "amount"), ("head", "amount / 100")):
+    for side, country in (("base", "country"), ("head", "upper(country) as country")):
         (tmp_path / side).mkdir()
-        (tmp_path / side / "a.sql").write_text(f"create view a as select id, country, {amount} as amount from raw.t")
-        (tmp_path / side / "v.sql").write_text("create view v as select id, to_region(country) as region from a")
+        amount = "amount" if side == "base" else "amount / 100"
+        (tmp_path / side / "a.sql").write_text(f"create view a as select id, {country} from raw.t")
+        (tmp_path / side / "b.sql").write_text(f"create view b as select id, country, {amount} as amount from raw.t")
+        for name in "ab":
+            view = f"create view v_{name} as select id, to_region(country) as region from {name}"
+            (tmp_path / side / f"v_{name}.sql").write_text(view)
     options = RevisionOptions(dialect="snowflake")
     found = diff_revisions(tmp_path / "base", tmp_path / "head", options=options)
-    assert found.tables["V"].clauses == ("unknown function to_region",)
+    assert found.tables["V_A"].clauses == ("unknown function to_region",)
+    assert "V_B" not in {one.key for one in found.affected}  # the function does not read what is edited
     assert any("to_region: unknown" in line and "--functions" in line for line in what_else(found))
     declared = replace(options, functions=(tmp_path / "f.toml",))
-    assert "V" not in {
-        one.key for one in diff_revisions(tmp_path / "base", tmp_path / "head", options=declared).affected
-    }
+    declared_rows = diff_revisions(tmp_path / "base", tmp_path / "head", options=declared).tables["V_A"]
+    assert [column.name for column in declared_rows.columns] == ["REGION"]

@@ -65,13 +65,13 @@ def compare(
     show: Annotated[int, typer.Option("--show", min=0, help="Maximum number of bad records to list; 0: all.")] = 10,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Where does the lineage that a product states differ from ours?
+    """Where does lineage that another product states differ from ours?
 
     Some products state column lineage themselves. This compares their export with the graph, edge by edge, over the
     tables that both know, and gives both proofs: the SQL for ours; query, time and job for theirs. A difference has a
     reason if the graph or the export shows one: our edge is only a reference, has ended since, or its statement is
-    resolved in part; their edge is of a statement, column or table that the graph does not have. An edge of one side
-    agrees with several edges of the other that lead the same way.
+    resolved in part; their edge is of a statement, column or table that the graph does not have. An edge also agrees
+    with a chain of edges on the other side that leads from the same start to the same end.
 
     snowflake: ACCESS_HISTORY. databricks: system.access.column_lineage. bigquery: answers of the Data Lineage API.
     trino: query-completed events. hive: its lineage log. dbt: a target folder with info_schema. openlineage: events

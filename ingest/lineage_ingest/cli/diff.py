@@ -137,9 +137,9 @@ def diff(
 
     Each column is added, removed, renamed, its type, value or row set changes, or the edit is cosmetic: formatting,
     comments, names of CTEs and aliases, the order of columns. The meaning of the SQL is compared, not its text; what
-    cannot be proven to be the same is called changed. All that is downstream follows: tables of the project, and with
-    --store the datasets, dashboards, people and jobs that the graph knows. It also says what must be rebuilt, and
-    which tests to run.
+    cannot be proven to be the same is called changed. Then comes what is downstream: tables of the project, and with
+    --store the datasets, dashboards, people and jobs that the graph knows. It also says what must be rebuilt, and which
+    tests to run.
 
     Example: lineage diff --base prod/target --head target --store lineage.db --write comment.md --fail-on removed
 

@@ -172,7 +172,7 @@ def _print_totals(totals: FollowSummary, output: OutputFormat) -> None:
         print_listing(tuple(figures), [tuple(figures.values())], output)
         return
     if failures:
-        say("most frequent failures:")
+        say("most frequent reasons why SQL is not fully resolved:")
         print_listing(
             ("runs", "reason"), [(runs, reason) for reason, runs in failures], output, Look(words=("reason",))
         )

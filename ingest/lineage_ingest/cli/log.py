@@ -46,8 +46,8 @@ def log(
 ) -> None:
     """Ingest a query log: the lineage of every statement, and who used which tables and columns.
 
-    Statements that differ only in literals are one template. Within a session, temporary tables are composed through,
-    and USE and SET search_path are followed. Ingesting a log again changes nothing. Nothing is executed.
+    Statements that differ only in literals are one template. Within a session, temporary tables are resolved to their
+    sources, and USE and SET search_path take effect. Ingesting a log again changes nothing. Nothing is executed.
 
     For a log that keeps growing, see lineage follow log.
 
@@ -132,7 +132,7 @@ def print_log_summary(summary: LogSummary, output: OutputFormat, show: int = 5) 
         note(text, "yellow")
     counts = summary.run.counts
     if failures:
-        say("most frequent failures:")
+        say("most frequent reasons why SQL is not fully resolved:")
         print_listing(
             ("runs", "reason"), [(runs, reason) for reason, runs in failures], output, Look(words=("reason",))
         )

@@ -50,8 +50,8 @@ def openlineage(
     completes.
 
     With --kafka, each message of a topic is an event. Offsets are committed after the store has the events: a process
-    that is killed loses nothing and counts nothing twice. What is no event is reported by topic/partition/offset,
-    stored as a diagnostic, and does not stop the rest.
+    that is killed loses nothing and counts nothing twice. A message that is not an event is reported with its topic,
+    partition and offset, and stored as a diagnostic; the rest is read.
 
     Example: lineage ingest openlineage events/*.ndjson
 

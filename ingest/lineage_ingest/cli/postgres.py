@@ -69,8 +69,8 @@ def postgres(
     Nothing of the database is executed, not even with --verify: PostgreSQL keeps the parse tree of each view, and our
     lineage is compared with it. The exit status is 1 if they differ.
 
-    The catalog is read in one read-only transaction. What no longer exists since the last ingest is retired. The
-    datasets are those of the server's query log and of dbt, if all have the same --namespace.
+    The catalog is read in one read-only transaction. What no longer exists since the last ingest is retired. With the
+    same --namespace, the server's query log and dbt name the same tables.
 
     The password may be in the address, but is better in PGPASSWORD or in ~/.pgpass: a command line can be seen by
     others on the same machine.

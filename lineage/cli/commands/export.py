@@ -99,7 +99,7 @@ def datahub(
 ) -> None:
     """Write a metadata file for DataHub: schemas, tags, lineage of tables and columns.
 
-    DataHub reads it with the source `file`. What DataHub has no place for is named.
+    DataHub reads it with the source `file`. The command says what DataHub cannot represent.
 
     Example: lineage export datahub --output lineage.json --instance postgres://host:5432=sales
     """
@@ -201,7 +201,8 @@ def html(
     hops: HopsOption = 20,
     store: StoreOption = None,
 ) -> None:
-    """Write the explorer with the graph in it as one HTML file. It opens without a service and asks for nothing.
+    """Write the explorer with the graph in it as one HTML file. It opens without a service, and loads
+    nothing from the network.
 
     It holds up to 2,000 tables with their SQL, literals masked, and no names of users.
 
@@ -231,8 +232,8 @@ def lineagex_json(
 ) -> None:
     """Write the columns of each table in the form of LineageX's output.json, with literals in SQL masked.
 
-    Each column has two lists: the columns that its value comes from, and those that it references. That form has no
-    place for masking, time or what could not be resolved; the other exports have.
+    Each column has two lists: the columns that its value comes from, and those that it references. That format has no
+    place for masking, time or what could not be resolved; the other exports do.
 
     Example: lineage export json --output output.json
     """

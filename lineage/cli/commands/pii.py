@@ -102,8 +102,8 @@ def report(
     """Where do the values of tagged columns go?
 
     Each reached column is unmasked, partial, aggregated or masked, with a shortest path and the SQL that proves it. A
-    column that another one reaches unmasked is no source of its own. Exit status 1: the policy denies what is there,
-    or, with --diff, more is shown than before.
+    tagged column whose values come unmasked from another tagged column is listed under that one. Exit status 1: the
+    policy denies what is there, or, with --diff, more is shown than before.
 
     Example: lineage pii report --class email --policy policy.yaml
     """
@@ -200,8 +200,8 @@ def drift(
 ) -> None:
     """Which columns with personal data have no tag in the warehouse?
 
-    Per number of hops from the source: how many columns carry their class as a tag there, and a mask. Then the columns
-    that do not, and the statements that would set it. Nothing is run here.
+    By number of hops from the source: how many columns have the tag in the warehouse, and how many a mask. Then the
+    columns without the tag, and the statements that would set it. Nothing is run here.
 
     Example: lineage pii drift --class email --sql
     """
@@ -264,7 +264,7 @@ def access(
 
     Each user and column: masked or not, how often, first and last day.
 
-    What the logs do not show is named first. Without a log of that time, it refuses.
+    It first says what the logs cannot show. It needs a query log of that time.
 
     Example: lineage pii access --class email --since 2026-01-01
     """

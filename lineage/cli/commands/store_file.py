@@ -52,9 +52,9 @@ def _listed(held: Contents) -> str:
 def verify(store: StoreOption = None) -> None:
     """Check the pages, references and counts of a store.
 
-    Every page of a file is read with its checksum, and whatever one row says of another is looked up. On both stores,
-    tables, columns, jobs and edges are counted, and compared with what each commit has recorded. Nothing is written.
-    Exit status 0: nothing is wrong; 3: it is damaged.
+    In a file, the checksum of every page and every reference between rows is checked. In both kinds of store, tables,
+    columns, jobs and edges are counted and compared with the counts that each commit recorded. Nothing is written. Exit
+    status 0: nothing is wrong; 3: it is damaged.
 
     Example: lineage store verify --store lineage.db
     """
@@ -91,7 +91,7 @@ def import_(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="What `lineage store export` wrote.")],
     store: StoreOption = None,
 ) -> None:
-    """Make a store from an exported graph.
+    """Create a store from an exported graph.
 
     The store is a new file, or an empty Neo4j database.
 
@@ -110,7 +110,7 @@ def backup(
 ) -> None:
     """Copy the store while it is in use.
 
-    The copy is verified, and nothing is written over.
+    The copy is verified. An existing file is never overwritten.
 
     Example: lineage store backup lineage-2026-01-31.db
     """
@@ -123,9 +123,9 @@ def restore(
     backup_file: Annotated[Path, typer.Argument(metavar="FILE", help="The backup.")],
     store: StoreOption = None,
 ) -> None:
-    """Make the store from a backup.
+    """Restore the store from a backup.
 
-    Move a damaged store away first: nothing is written over.
+    Move a damaged store away first: an existing file is never overwritten.
 
     Example: lineage store restore lineage-2026-01-31.db --store lineage.db
     """
@@ -151,9 +151,9 @@ def recover(store: StoreOption = None) -> None:
 
 @app.command()
 def compact(store: StoreOption = None) -> None:
-    """Give the space of deleted rows back.
+    """Return the disk space of deleted rows.
 
-    It needs as much room again meanwhile, and that no other process uses the store.
+    While it runs, it needs the disk space of a second copy, and no other process may use the store.
 
     Example: lineage store compact
     """

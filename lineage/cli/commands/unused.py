@@ -31,10 +31,10 @@ def unused(
     store: StoreOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Which tables did nobody read, and is nothing used made from?
+    """Which tables does nobody read, neither directly nor through the tables made from them?
 
-    They are listed in the order in which they can be dropped. What only a pipeline reads is not used by that. Without
-    a log of that time, it refuses. Nothing is dropped.
+    They are listed in the order in which they can be dropped. A table that only a pipeline reads is unused. It needs a
+    query log of that time. Nothing is dropped.
 
     With --columns: a column that is read by SELECT * only is listed too, with the number of these queries.
 

@@ -84,7 +84,7 @@ def _print_total(target: Target, total: UsageTotal) -> None:
     )
     reads, writes, users = total.reads, total.writes, total.users
     by = f"{counted(reads, 'read')} and {counted(writes, 'write')} by {counted(users.distinct, 'known user')}"
-    say(f"{target.name} {by} {span}", subject=target.name)
+    say(f"{target.name}: {by} {span}", subject=target.name)
     if users.named:
         say(f"most by {', '.join(_most(users, _TOP))}", "dim")
 

@@ -311,3 +311,48 @@ select c, a, min(b) as m from t group by a
 select c, a from t group by a having max(b) > 0
 -- and
 select c, a from t group by a having min(b) > 0
+
+-- a LEFT JOIN that may find several rows [rows]
+select t.b, q.x from t left join (select a, x from v where b > 1) q on q.a = t.a
+-- and
+select t.b, q.x from t left join (select a, x from v where b > 2) q on q.a = t.a
+
+-- a LEFT JOIN by a part of what is unique [rows]
+select t.b, q.s from t left join (select a, b, sum(x) as s from v group by a, b) q on q.a = t.a
+-- and
+select t.b, q.s from t left join (select a, b, sum(x) as s from v where x > 1 group by a, b) q on q.a = t.a
+
+-- two rows of each [rows]
+select t.b, q.x from t left join (select a, x from v qualify row_number() over (partition by a order by b) <= 2) q on q.a = t.a
+-- and
+select t.b, q.x from t left join (select a, x from v qualify row_number() over (partition by a order by x) <= 2) q on q.a = t.a
+
+-- groups of ROLLUP [rows]
+select t.b, q.s from t left join (select a, sum(x) as s from v group by rollup (a)) q on q.a = t.a
+-- and
+select t.b, q.s from t left join (select a, sum(x) as s from v where b > 1 group by rollup (a)) q on q.a = t.a
+
+-- a FULL JOIN with what is unique [rows]
+select t.b, q.s from t full join (select a, sum(x) as s from u group by a) q on q.a = t.a
+-- and
+select t.b, q.s from t full join (select a, sum(x) as s from u where x > 1 group by a) q on q.a = t.a
+
+-- what is looked up before a RIGHT JOIN, and after it [s]
+select v.x, q.s from t left join (select a, sum(x) as s from u group by a) q on q.a = coalesce(t.a, 0) right join v on v.a = t.a
+-- and
+select v.x, q.s from t right join v on v.a = t.a left join (select a, sum(x) as s from u group by a) q on q.a = coalesce(t.a, 0)
+
+-- a random row [rows]
+select t.b, q.s from t left join (select a, sum(x) as s from u group by a) q on q.a = random()
+-- and
+select t.b, q.s from t left join (select a, sum(x) as s from u where x > 1 group by a) q on q.a = random()
+
+-- what an unknown function reads [x, rows]
+select my_function(a) as x, b from t
+-- and
+select my_function(c) as x, b from t
+
+-- the rows that an unknown function may aggregate [x, rows]
+select my_function(a) as x, b from t
+-- and
+select my_function(a) as x, b from t where c > 1

@@ -66,3 +66,33 @@ with m as (
 select a from t where b = {{ one_day }}
 -- and
 select a from t where b = {{ two_day }}
+
+-- a LEFT JOIN that finds one row at most, and what it adds up [s]
+select t.b, q.s from t left join (select a, sum(x) as s from u group by a) q on q.a = t.a
+-- and
+select t.b, q.s from t left join (select a, sum(x + 1) as s from u group by a) q on q.a = t.a
+
+-- a LEFT JOIN that finds one row at most, and its rows [s]
+select t.b, q.s from t left join (select a, sum(x) as s from u group by a) q on q.a = t.a
+-- and
+select t.b, q.s from t left join (select a, sum(x) as s from u where x > 1 group by a) q on q.a = t.a
+
+-- what a LEFT JOIN finds, by another column [s]
+select t.b, q.s from t left join (select a, sum(x) as s from u group by a) q on q.a = t.a
+-- and
+select t.b, q.s from t left join (select a, sum(x) as s from u group by a) q on q.a = t.c
+
+-- the last row of each, joined [x]
+select t.b, q.x from t left join (select a, x from v qualify row_number() over (partition by a order by b) = 1) q on q.a = t.a
+-- and
+select t.b, q.x from t left join (select a, x from v qualify row_number() over (partition by a order by x) = 1) q on q.a = t.a
+
+-- a condition on what is looked up [rows, s]
+select t.b, q.s from t left join (select a, sum(x) as s from u group by a) q on q.a = t.a where q.s > 1
+-- and
+select t.b, q.s from t left join (select a, sum(x + 1) as s from u group by a) q on q.a = t.a where q.s > 1
+
+-- a value beside an unknown function [b]
+select my_function(a) as x, b from t
+-- and
+select my_function(a) as x, c as b from t

@@ -89,3 +89,13 @@ select a, sum(b) over w2 as s from t window w1 as (partition by a), w2 as (w1 or
 select a, max(b) as m from t group by a
 -- and
 select t.a, max(t.b) as m from t as t group by 1
+
+-- a LEFT JOIN that finds one row at most, before and after an inner join
+select t.b, v.x as y, q.s from t left join (select a, sum(x) as s from u group by a) q on q.a = t.a join v on v.a = t.a
+-- and
+select t.b, v.x as y, q.s from t join v on v.a = t.a left join (select a, sum(x) as s from u group by a) q on q.a = t.a
+
+-- an unknown function and another alias
+select my_function(q.a) as x, q.b from t as q
+-- and
+select my_function(r.a) as x, r.b from t as r

@@ -227,7 +227,7 @@ class ProjectForms:
         form = self.forms.get(key)
         if form is None or form.full.is_open or not form.full.is_ordered:
             return base_table(f"\x00{key}")
-        return base_table(f"\x00{key}", [(column, None) for column, _ in form.full.columns])
+        return form.full.as_given(f"\x00{key}")
 
 
 def _cast(form: TableForm, types: Mapping[str, str]) -> TableForm:

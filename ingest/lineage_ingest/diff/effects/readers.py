@@ -149,7 +149,7 @@ def _reach(store: GraphStore, revision: Revision, table: TableDiff, own: Collect
         downstream,
         usage.users.named,
         usage.last_read,
-        tuple(_log_readers(store, watched, {**{one: stored[one].display_name for one in stored}, key: name})),
+        tuple(_log_readers(store, watched, {**{one: stored[one].display_name for one in stored}, key: name}, own)),
         tuple(answer.cuts),
         _read_columns(store, columns, own),
     )
@@ -159,14 +159,20 @@ def _column_name(key: str) -> str:
     return split_column_key(key)[1]
 
 
-def _log_readers(store: GraphStore, datasets: Sequence[str], names: Mapping[str, str]) -> list[LogReader]:
-    """Return the jobs of logs and events that read any of these datasets, the latest first."""
+def _log_readers(
+    store: GraphStore, datasets: Sequence[str], names: Mapping[str, str], own: Collection[str]
+) -> list[LogReader]:
+    """Return the jobs outside of the project that read any of these datasets, the latest first.
+
+    A file that defines tables of the project (`own`) is the project's.
+    """
     reading = store.job_keys_of(datasets, JobFilter(kinds=_READERS))
     keys = sorted({key for listed in reading.values() for key in listed})
     found = []
     for job in store.jobs(keys, users=True) if keys else []:
         read = [names[one] for one in job.reads if one in names]
-        if read and job.retired_at is None:
+        is_own = job.kind is JobKind.SQL_FILE and bool(job.writes) and all(one in own for one in job.writes)
+        if read and job.retired_at is None and not is_own:
             users = tuple(user for user, _ in job.users.named) if job.users is not None else ()
             found.append(LogReader(job.key, str(job.kind), ", ".join(read), users, job.observations, job.last_seen))
     return sorted(found, key=lambda one: (-one.last.timestamp(), one.job))

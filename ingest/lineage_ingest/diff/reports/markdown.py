@@ -9,7 +9,7 @@ from lineage.model.text.visible_text import visible
 from lineage_ingest.diff.definitions.classification import TableDiff, TableEffect
 from lineage_ingest.diff.project_diff import ProjectDiff
 from lineage_ingest.diff.reports.selection import dbt_commands, full_refresh_names, rebuild_names
-from lineage_ingest.diff.reports.wording import all_columns, groups_of, headline, readers_of, what_else
+from lineage_ingest.diff.reports.wording import all_columns, groups_of, headline, reader_lines, what_else
 
 __all__ = ["MARKER", "diff_to_markdown"]
 
@@ -64,10 +64,9 @@ def _edited(diff: ProjectDiff) -> Iterator[str]:
         yield f"| {_title(table)} | {_text(names)} | {_text(change)} | {_text(risk)} |"
     yield ""
     yield from _rest(len(rows))
-    for table in diff.edited[:_ROWS]:
-        owner = f" (owner {_text(diff.owners[table.key])})" if table.key in diff.owners else ""
-        if table.effect is not TableEffect.ADDED:
-            yield f"- {_text(table.title)}{owner}: {_text(readers_of(diff, table))}"
+    lines = list(reader_lines(diff))
+    yield from (f"- {_text(line)}" for line in lines[:_ROWS])
+    yield from _rest(len(lines))
     yield ""
 
 

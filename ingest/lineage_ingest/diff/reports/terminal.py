@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lineage_ingest.diff.definitions.classification import TableEffect
 from lineage_ingest.diff.project_diff import ProjectDiff, Risk
 from lineage_ingest.diff.reports.selection import dbt_commands
-from lineage_ingest.diff.reports.wording import all_columns, groups_of, readers_of, what_else
+from lineage_ingest.diff.reports.wording import all_columns, groups_of, reader_lines, what_else
 
 __all__ = ["COLUMNS", "diff_rows", "summary_lines"]
 
@@ -29,10 +29,7 @@ def diff_rows(diff: ProjectDiff) -> Iterator[tuple[object, ...]]:
 
 def summary_lines(diff: ProjectDiff) -> Iterator[str]:
     """Yield what else there is to say: readers, consumers, findings, and what to run."""
-    for table in diff.edited:
-        if table.effect is not TableEffect.ADDED:
-            owner = f" (owner {diff.owners[table.key]})" if table.key in diff.owners else ""
-            yield f"{table.title}{owner}: {readers_of(diff, table)}"
+    yield from reader_lines(diff)
     for table in (*diff.edited, *diff.affected):
         if table.reasons:
             yield f"{table.title}: {'; '.join(table.reasons)}"

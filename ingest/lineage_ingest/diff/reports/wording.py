@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lineage.model.batch import JobKind
 from lineage.model.text.name_lists import name_list
 from lineage.screen.listing import counted
 from lineage.sql.canonical.readers.value_forms import UNKNOWN_FUNCTION
@@ -11,7 +12,7 @@ from lineage_ingest.diff.definitions.classification import ColumnDiff, ColumnEff
 from lineage_ingest.diff.effects.readers import TableReach
 from lineage_ingest.diff.project_diff import ProjectDiff, Risk, shown_column
 
-__all__ = ["all_columns", "change_of", "groups_of", "headline", "readers_of", "what_else"]
+__all__ = ["all_columns", "change_of", "groups_of", "headline", "reader_lines", "what_else"]
 
 
 def headline(diff: ProjectDiff) -> str:
@@ -59,11 +60,23 @@ def groups_of(diff: ProjectDiff, table: TableDiff) -> Iterator[tuple[str, str, R
         yield (all_columns(len(names)) if everything else ", ".join(names)), change, risk
 
 
-def readers_of(diff: ProjectDiff, table: TableDiff) -> str:
-    """Return who is known to read a table; readers that are not known are never taken not to exist."""
-    if diff.reach is None:
-        return "readers outside the project are unknown (no --store)"
-    reach = diff.reach.get(table.key)
+def reader_lines(diff: ProjectDiff) -> Iterator[str]:
+    """Yield a line for each edited table: its owner, and who is known to read it.
+
+    Readers that are not known are never taken not to exist. Without a store that is said once, for all tables.
+    """
+    tables = [table for table in diff.edited if table.effect is not TableEffect.ADDED]
+    for table in tables:
+        owner = f" (owner {diff.owners[table.key]})" if table.key in diff.owners else ""
+        if diff.reach is not None:
+            yield f"{table.title}{owner}: {_readers_of(diff.reach.get(table.key))}"
+        elif owner:
+            yield f"{table.title}: owner {diff.owners[table.key]}"
+    if tables and diff.reach is None:
+        yield "readers outside the project are unknown (no --store)"
+
+
+def _readers_of(reach: TableReach | None) -> str:
     if reach is None or not reach.in_store:
         return "the store does not know this table: its readers are unknown"
     return _known_readers(reach) or "no reader is known; there may be others"
@@ -81,11 +94,12 @@ def _known_readers(reach: TableReach) -> str:
     elif reach.last_read:
         parts.append(f"last read on {reach.last_read:%Y-%m-%d}")
     if reach.readers:
-        latest = max(one.last for one in reach.readers)
+        runs = [one.last for one in reach.readers if one.kind != JobKind.SQL_FILE]  # a file is seen when it is ingested
+        last = f", last on {max(runs):%Y-%m-%d}" if runs else ""
         what = "job or query" if len(reach.readers) == 1 else "jobs and queries"
         people = sorted({user for one in reach.readers for user in one.users})
         by = f" by {name_list(people, 5)}" if people else ""
-        parts.append(f"{len(reach.readers):,} {what} here and downstream{by}, last on {latest:%Y-%m-%d}")
+        parts.append(f"{len(reach.readers):,} {what} here and downstream{by}{last}")
     if reach.truncated:
         parts.append(f"incomplete: {', '.join(reach.truncated)}")
     return "; ".join(parts)

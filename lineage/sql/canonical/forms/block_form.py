@@ -20,11 +20,17 @@ class UnsupportedError(Exception):
 
 
 class FromItem(NamedTuple):
-    """A relation in FROM by its alias; `hidden` columns are merged into those of an earlier one by USING."""
+    """A relation in FROM by its alias; `hidden` columns are merged into those of an earlier one by USING.
+
+    `is_lookup`: it is joined so that it adds columns to the rows that there are, and neither adds nor removes any;
+    `condition` is the digest of what finds its row.
+    """
 
     alias: str
     relation: TableForm
     hidden: frozenset[str] = frozenset()
+    is_lookup: bool = False
+    condition: str = ""
 
 
 class BlockForm:
@@ -46,9 +52,13 @@ class BlockForm:
         """The aliases that are being read."""
         self.keys: frozenset[str] | None = None
         """The values that rows are grouped by; None if they are not."""
+        self.unique: set[frozenset[str]] = set()
+        """Sets of values in which no two rows are equal."""
         self.windows: dict[str, exp.Expr] = {}
         self.wild: list[str] = []
         """Expressions that may return several rows, or aggregate: functions that are not known."""
+        self.is_unread = False
+        """Whether there is syntax that no rule reads: it may make other rows each time."""
         self.templates: list[str] = []
         """Macro calls: they may aggregate."""
         self.unknown_functions: set[str] = set()
@@ -109,11 +119,21 @@ class BlockForm:
 
     def refer(self, number: int, value: ValueForm) -> ValueForm:
         """Return the value of a column of the item with that number, as seen in this block."""
-        if len(self.items) == 1:
+        item = self.items[number]
+        if item.is_lookup:
+            found = digest("looked up", item.relation.rows, item.condition, value.digest)
+            return ValueForm(found, stability=max(value.stability, item.relation.stability))
+        if len(self.row_items) == 1:
             return value
-        return ValueForm(digest("of", number, value.digest), stability=value.stability)
+        place = sum(not one.is_lookup for one in self.items[:number])
+        return ValueForm(digest("of", place, value.digest), stability=value.stability)
+
+    @property
+    def row_items(self) -> list[FromItem]:
+        """The items of FROM that decide the rows."""
+        return [item for item in self.items if not item.is_lookup]
 
     def refer_outer(self, level: int, value: ValueForm) -> ValueForm:
         """Return a value of this block as seen in a query inside it, `level` queries deeper."""
-        items = [item.relation.rows for item in self.items]
+        items = [item.relation.rows for item in self.row_items]
         return ValueForm(digest("outer", level, items, value.digest), stability=value.stability)

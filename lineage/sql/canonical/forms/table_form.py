@@ -19,8 +19,10 @@ class Stability(IntEnum):
     STABLE = 0
     TIES = 1
     """It depends on which of several equal rows comes first: ROW_NUMBER, LIMIT."""
-    VOLATILE = 2
-    """It differs each time, as the time and random numbers do."""
+    MOMENT = 2
+    """It depends on the time or the user of the run. Rows that are chosen by the time are the same at the same time."""
+    VOLATILE = 3
+    """It differs each time, as random numbers do."""
 
 
 @frozen
@@ -76,6 +78,8 @@ class TableForm:
     stability: Stability = Stability.STABLE
     clauses: tuple[ClauseForm, ...] = field(default=(), compare=False, repr=False)
     """The clauses that make the rows, also those of sub-queries and CTEs: only to explain a difference of `rows`."""
+    keys: frozenset[frozenset[str]] = field(default=frozenset(), compare=False, repr=False)
+    """Sets of the digests of columns: no two rows are equal in all columns of a set. An empty set: one row at most."""
 
     @property
     def is_open(self) -> bool:
@@ -131,13 +135,25 @@ class TableForm:
         content = digest("built", self.rows, self.order, by_name, self.rest, *more)
         columns = tuple(
             (name, replace(value, digest=digest("once", value.digest, content), uncast="", stability=Stability.STABLE))
-            if value.stability is Stability.VOLATILE
+            if value.stability >= Stability.MOMENT
             else (name, replace(value, stability=Stability.STABLE))
             for name, value in self.columns
         )
         rows = digest("once", self.rows, content) if self.stability is Stability.VOLATILE else self.rows
         order = digest("stored", rows, self.order, *more)
-        return TableForm(rows, columns, order, self.rest and digest("rest", self.rest, rows), self.is_ordered)
+        volatile = {value.digest for _, value in self.columns if value.stability >= Stability.MOMENT}
+        keys = frozenset(key for key in self.keys if not key & volatile)
+        rest = self.rest and digest("rest", self.rest, rows)
+        return TableForm(rows, columns, order, rest, self.is_ordered, keys=keys)
+
+    def as_given(self, name: str) -> TableForm:
+        """Return a table with these columns by name, whatever they are made of; what is unique is so there, too."""
+        given = base_table(name, [(column, None) for column, _ in self.columns])
+        renamed: dict[str, str] = {}
+        for (_, own), (_, other) in zip(self.columns, given.columns, strict=True):
+            renamed.setdefault(own.digest, other.digest)
+        keys = (frozenset(renamed.get(one, "") for one in key) for key in self.keys)
+        return replace(given, keys=frozenset(key for key in keys if "" not in key))
 
 
 def base_table(name: str, columns: Iterable[tuple[str, str | None]] | None = None) -> TableForm:

@@ -13,6 +13,7 @@ from lineage.sql.canonical.forms.block_form import BlockForm, FromItem, Unsuppor
 from lineage.sql.canonical.forms.digests import Part, digest, tree_digest
 from lineage.sql.canonical.forms.table_form import ClauseForm, TableForm, ValueForm, base_table, worst
 from lineage.sql.canonical.readers.function_kinds import FunctionKinds
+from lineage.sql.canonical.readers.lookup_joins import finds_one_row
 from lineage.sql.canonical.readers.value_forms import Expressions, conditions
 from lineage.sql.resolve.identifiers import identifiers_of
 
@@ -73,10 +74,17 @@ class FromReader(ABC):
         relations = [self._item(join.this, block) for join in joins]
         first = list(block.items)
         block.items = [*first, *relations]  # conditions name the items by their numbers
-        for number, (join, item) in enumerate(zip(joins, relations, strict=True), start=len(first)):
-            self._join(join, item, number, block)
         if len({item.alias for item in block.items}) != len(block.items):
             raise UnsupportedError
+        # Rows that a later RIGHT or FULL JOIN adds are not looked up.
+        last = max((n for n, join in enumerate(joins) if join.args.get("side") not in ("", None, "LEFT")), default=-1)
+        for number, join in enumerate(joins, start=len(first)):
+            if number > last + len(first) and finds_one_row(join, number, block, self._expressions):
+                block.items[number] = block.items[number]._replace(is_lookup=True)
+        for number, join in enumerate(joins, start=len(first)):
+            self._join(join, block.items[number], number, block)
+        if len(block.row_items) == 1:
+            block.unique = set(block.row_items[0].relation.keys)
 
     def _joins_inside(self, item: exp.Expr) -> list[exp.Expr]:
         return list(item.args.get("joins") or [])
@@ -96,6 +104,9 @@ class FromReader(ABC):
             values = [self._expressions.value(one, block) for one in conditions(on)]
             block.stability = worst(values, block.stability)
             read = digest("on", sorted({value.digest for value in values}))
+        if item.is_lookup:
+            block.items[number] = block.items[number]._replace(condition=read)
+            return
         block.rows = digest("join", block.rows, item.relation.rows, side, read)
         condition = [] if on is None else sorted({tree_digest(one, self._text) for one in conditions(on)})
         names = [str(self._identifiers.column(one)) for one in using or ()]

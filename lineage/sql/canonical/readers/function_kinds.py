@@ -31,7 +31,9 @@ class FunctionKind(StrEnum):
     ORDERED = "ordered"
     """An aggregate or window function that depends on the order of rows where it leaves several rows equal."""
     VOLATILE = "volatile"
-    """The value differs each time, in each environment, or for each user."""
+    """The value differs each time."""
+    MOMENT = "moment"
+    """The time, the user or the environment of the run: another value in another run."""
     ROWS = "rows"
     """It returns several rows."""
     UNKNOWN = "unknown"
@@ -71,10 +73,11 @@ _BY_CLASS = {
         """RowNumber Ntile Lag Lead FirstValue LastValue NthValue ArrayAgg GroupConcat AnyValue First Last ArgMax
         ArgMin Mode ArrayConcatAgg JSONArrayAgg JSONObjectAgg IgnoreNulls RespectNulls"""
     ),
-    FunctionKind.VOLATILE: _classes(
-        """Rand Randn Uuid CurrentDate CurrentDatetime CurrentTime CurrentTimestamp CurrentTimestampLTZ Localtime
-        Localtimestamp Systimestamp UtcDate UtcTime UtcTimestamp CurrentUser SessionUser CurrentSchema CurrentCatalog
-        CurrentDatabase CurrentRole NextValueFor"""
+    FunctionKind.VOLATILE: _classes("Rand Randn Uuid NextValueFor"),
+    FunctionKind.MOMENT: _classes(
+        """CurrentDate CurrentDatetime CurrentTime CurrentTimestamp CurrentTimestampLTZ Localtime Localtimestamp
+        Systimestamp UtcDate UtcTime UtcTimestamp CurrentUser SessionUser CurrentSchema CurrentCatalog CurrentDatabase
+        CurrentRole"""
     ),
 }
 _KIND_OF_CLASS = {one: kind for kind, classes in _BY_CLASS.items() for one in classes}

@@ -100,4 +100,4 @@ def _star(
             if left_out or replaced or renamed or item.hidden:
                 raise UnsupportedError
             rest = item.relation.rest
-            yield Item("*", ValueForm(rest), rest if len(block.items) == 1 else digest("star", number, rest), False)
+            yield Item("*", ValueForm(rest), rest if len(block.row_items) == 1 else digest("star", number, rest), False)

@@ -14,6 +14,7 @@ from lineage.sql.canonical.readers.from_reader import Lookup, allow_only
 from lineage.sql.canonical.readers.function_kinds import FunctionKind
 from lineage.sql.canonical.readers.output_items import Item
 from lineage.sql.canonical.readers.select_reader import SelectReader
+from lineage.sql.canonical.readers.value_forms import NAMES_COLUMNS
 
 __all__ = ["QueryReader", "content_of"]
 
@@ -134,7 +135,9 @@ class QueryReader(SelectReader):
         block.note("set operation", [kind, distinct, [list(pair) for pair in values]], written)
         clauses = (*block.clauses, *left.clauses, *right.clauses)
         stored = digest("stored", block.rows, keys, order)
-        return TableForm(block.rows, columns, stored, stability=block.stability, clauses=clauses)
+        unique = frozenset(value.digest for _, value in columns)
+        keys = frozenset([unique]) if distinct and block.stability is not Stability.VOLATILE else frozenset()
+        return TableForm(block.rows, columns, stored, stability=block.stability, clauses=clauses, keys=keys)
 
     # What no rule reads
 
@@ -158,10 +161,12 @@ class QueryReader(SelectReader):
             if tree.is_star or is_any or len(names) != len(tree.selects) or tree.find(exp.Columns) is not None:
                 names = None
         folded = self._identifiers.dialect.fold_column
-        varies = any(
-            self._functions.kind(one, self._text) in (FunctionKind.VOLATILE, FunctionKind.UNKNOWN)
-            for one in tree.walk()
-            if isinstance(one, exp.Func)
-        )
-        stability = Stability.VOLATILE if varies else Stability.TIES
-        return opaque_table(rows, [str(folded(name)) for name in names] if names is not None else None, stability)
+        kinds = {self._functions.kind(one, self._text) for one in tree.walk() if isinstance(one, exp.Func)}
+        stability = Stability.MOMENT if FunctionKind.MOMENT in kinds else Stability.TIES
+        if kinds & {FunctionKind.VOLATILE, FunctionKind.UNKNOWN}:
+            stability = Stability.VOLATILE
+        if names is None:
+            return opaque_table(rows, None, stability)
+        makes_columns = any(one.find(*NAMES_COLUMNS) is not None for one in tree.selects)
+        opaque = opaque_table(rows, [str(folded(name)) for name in names], stability)
+        return replace(opaque, is_ordered=not makes_columns)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sqlglot import exp
 
@@ -21,6 +21,20 @@ _SELECT = frozenset(
     ("with_", "expressions", "distinct", "from_", "joins", "where", "group", "having", "qualify", "windows", "order",
      "limit", "offset")
 )  # fmt: skip
+
+
+def _fixed(clause: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield what a clause requires to be equal to a constant."""
+    for one in conditions(clause):
+        if isinstance(one, exp.EQ):
+            sides = (one.this, one.expression)
+            yield from (side for side, other in (sides, sides[::-1]) if isinstance(other, exp.Literal))
+
+
+def _visible(unique: Collection[frozenset[str]], values: Sequence[ValueForm]) -> frozenset[frozenset[str]]:
+    """Return the sets of unique values that are columns, and the same whenever they are computed."""
+    stable = {value.digest for value in values if value.stability is not Stability.VOLATILE}
+    return frozenset(key for key in unique if key <= stable)
 
 
 class SelectReader(FromReader):
@@ -55,23 +69,26 @@ class SelectReader(FromReader):
             block.rows = digest("with unknown", block.rows, sorted(set(block.wild)))
             for phrase in sorted(block.unknown_functions) or ["unknown syntax"]:
                 block.note(phrase, sorted(set(block.wild)), sorted(set(block.wild)))
-            block.stability = Stability.VOLATILE
+            if block.is_unread:
+                block.stability = Stability.VOLATILE
         for text in sorted(set(block.templates)):  # what they are made of upstream is part of their values
             block.rows = digest("template", block.rows, text)
             block.note(macro_clause(text), text, text)
         values = [item.value for item in items]
         digests = [value.digest for value in values]
-        block.stability = max(block.stability, *(item.relation.stability for item in block.items), Stability.STABLE)
+        block.stability = max(block.stability, *(item.relation.stability for item in block.row_items), Stability.STABLE)
         distinct = tree.args.get("distinct")
         if distinct is not None:
             if distinct.args.get("on") is not None:
                 on = [self._expressions.value(one, block) for one in distinct.args["on"].expressions]
                 block.rows = digest("distinct on", block.rows, [one.digest for one in on], keys, order)
+                block.unique.add(frozenset(one.digest for one in on))
                 block.note("DISTINCT ON", [[one.digest for one in on], keys], tree_digest(distinct, self._text))
                 block.note("ORDER BY", keys, self._clause_text(tree.args.get("order")))
                 block.stability = max(block.stability, Stability.TIES)
             else:
                 block.rows = digest("distinct", block.rows, sorted(set(digests)))
+                block.unique.add(frozenset(digests))
                 listed = [tree_digest(one, self._text) for one in tree.expressions]
                 block.note("DISTINCT", sorted(set(digests)), listed)
                 block.stability = worst(values, block.stability)
@@ -86,6 +103,7 @@ class SelectReader(FromReader):
             is_ordered=all(item.is_certain for item in items),
             stability=block.stability,
             clauses=block.all_clauses,
+            keys=frozenset() if block.wild or block.templates or any(rests) else _visible(block.unique, values),
         )
 
     def _clause_text(self, clause: exp.Expr | None) -> str:
@@ -96,6 +114,9 @@ class SelectReader(FromReader):
         if clause is None:
             return
         values = [self._expressions.value(one, block) for one in conditions(clause.this)]
+        constant = [self._expressions.value(one, block) for one in _fixed(clause.this)]
+        fixed = {value.digest for value in constant if value.stability is not Stability.VOLATILE}
+        block.unique = {key - fixed for key in block.unique}
         block.stability = worst(values, block.stability)
         meaning = sorted({value.digest for value in values})
         block.rows = digest("filter", block.rows, meaning)
@@ -110,6 +131,7 @@ class SelectReader(FromReader):
             ]
             if any(contains_aggregate(one) for one in read):
                 block.keys = frozenset()
+                block.unique = {block.keys}
                 block.rows = digest("group", block.rows, [])
                 block.note("GROUP BY", [], [])
             elif tree.args.get("having") is not None:
@@ -122,6 +144,7 @@ class SelectReader(FromReader):
             found = [self._expressions.value(one, block) for one in keys if not contains_aggregate(one)]
             block.stability = worst(found, block.stability)
             block.keys = frozenset(value.digest for value in found)
+            block.unique = {block.keys}
             block.rows = digest("group", block.rows, sorted(block.keys))
             listed = [tree_digest(one, self._text) for one in keys if not contains_aggregate(one)]
             block.note("GROUP BY", sorted({value.digest for value in found}), listed)
@@ -138,6 +161,7 @@ class SelectReader(FromReader):
         keys_found = [self._key(one, tree, block) for one in clause.expressions]
         block.stability = worst(keys_found, block.stability)
         block.keys = frozenset(value.digest for value in keys_found)
+        block.unique = set() if more else {block.keys}  # ROLLUP and the like make several groups of one key
         block.rows = digest("group", block.rows, sorted(block.keys), *more)
         meaning = [sorted({value.digest for value in keys_found}), *more]
         block.note("GROUP BY", meaning, tree_digest(clause, self._text))

@@ -14,7 +14,7 @@ from lineage.sql.canonical.readers.function_kinds import FunctionKind, FunctionK
 from lineage.sql.canonical.readers.name_lookup import find_prefixed, find_unprefixed
 from lineage.sql.resolve.identifiers import Identifiers
 
-__all__ = ["UNKNOWN_FUNCTION", "Expressions", "conditions", "contains_aggregate"]
+__all__ = ["NAMES_COLUMNS", "UNKNOWN_FUNCTION", "Expressions", "conditions", "contains_aggregate"]
 
 UNKNOWN_FUNCTION = "unknown function"
 """How the clause begins that names a function which may change the rows."""
@@ -22,7 +22,8 @@ UNKNOWN_FUNCTION = "unknown function"
 _NAMES = ("this", "table")
 _SYMMETRIC = (exp.EQ, exp.NEQ, exp.NullSafeEQ)
 _TURNED: dict[type[exp.Expr], str] = {exp.GT: "LT", exp.GTE: "LTE"}
-_NAMES_COLUMNS = (exp.Columns, exp.Explode, exp.Posexplode, exp.Unnest, exp.Inline, exp.Stack)
+NAMES_COLUMNS = (exp.Columns, exp.Explode, exp.Posexplode, exp.Unnest, exp.Inline, exp.Stack)
+"""What may make several columns of one item."""
 
 
 def conditions(node: exp.Expr, kind: type[exp.Expr] = exp.And) -> Iterator[exp.Expr]:
@@ -96,7 +97,7 @@ class Expressions:
             return self._window(node, block)
         if kind in (exp.Subquery, exp.Exists) or isinstance(node, exp.Query):
             return self._query(node, block)
-        if isinstance(node, _NAMES_COLUMNS):
+        if isinstance(node, NAMES_COLUMNS) and not self._is_one_column(node):
             raise UnsupportedError
         function = node.expression if kind is exp.Dot and isinstance(node.expression, exp.Func) else node
         names = () if function is node else (str(node.this),)
@@ -110,7 +111,28 @@ class Expressions:
                 return self._generic(function, block, *more, stability=Stability.TIES)
             case FunctionKind.VOLATILE:
                 return self._generic(function, block, *names, "volatile", stability=Stability.VOLATILE)
+            case FunctionKind.MOMENT:
+                return self._generic(function, block, *names, "moment", stability=Stability.MOMENT)
+            case FunctionKind.ROWS:
+                return self._made_rows(function, block, *names, "rows")
+        if isinstance(function, exp.Func) and function.find(exp.Query, exp.Star, exp.Lambda) is None:
+            more = (*names, "unknown", block.rows, block.order_of_rows)  # it may be an aggregate
+            return self._made_rows(function, block, *more, stability=Stability.VOLATILE)
         return self._unknown(node, block)
+
+    def _is_one_column(self, node: exp.Expr) -> bool:
+        """Return whether `explode(…) AS x` makes one column; DuckDB makes one of each field of a struct."""
+        named = isinstance(node.parent, exp.Alias) and isinstance(node.parent.parent, exp.Select)
+        return type(node) is exp.Explode and named and self.identifiers.dialect.name != "duckdb"
+
+    def _made_rows(
+        self, node: exp.Expr, block: BlockForm, *more: str, stability: Stability = Stability.STABLE
+    ) -> ValueForm:
+        """Return the value of a call that makes several rows, or may do so: how many, its arguments decide."""
+        made = self._generic(node, block, *more, stability=stability)
+        block.wild.append(made.digest)
+        block.unknown_functions.update(self._functions_in(node))
+        return made
 
     def _column(self, node: exp.Expr, block: BlockForm) -> ValueForm:
         name, table = node.args["this"], node.args.get("table")
@@ -176,6 +198,7 @@ class Expressions:
         merged.pop("over", None)
         values: list[ValueForm] = []
         parts: list[Part] = []
+        partition: frozenset[str] = frozenset()
         for key, arg in sorted(merged.items()):
             if arg in (None, False, []):
                 continue
@@ -188,10 +211,13 @@ class Expressions:
             ]
             if key == "partition_by":
                 digests = sorted(set(digests))
+                partition = frozenset(digests)
             parts.append((key, digests))
         by_rows = str(getattr(merged.get("spec"), "args", {}).get("kind") or "") not in ("", "RANGE")
         order = block.order_of_rows if by_rows else ""
         made = digest("window", block.rows, order, parts)
+        if isinstance(node.this, exp.RowNumber):
+            block.unique.add(partition | {made})
         return ValueForm(made, stability=worst(values, Stability.TIES if by_rows else Stability.STABLE))
 
     def _frame(self, spec: object, block: BlockForm) -> str:
@@ -237,6 +263,7 @@ class Expressions:
         if isinstance(node, exp.Column):
             return ValueForm(found, stability=Stability.TIES)
         block.wild.append(found)
+        block.is_unread = True
         block.unknown_functions.update(self._functions_in(node))
         return ValueForm(found, stability=Stability.VOLATILE)
 

@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -132,7 +132,7 @@ class SqliteBackend:
                 try:
                     return work(connection)
                 finally:
-                    connection.execute("ROLLBACK")
+                    connection.rollback()
         except apsw.Error as error:
             raise error_from(self._path, error, StoreError) from error
 
@@ -148,8 +148,7 @@ class SqliteBackend:
                     record_change(connection, transaction.touched)
                     connection.execute("COMMIT")
                 except BaseException:
-                    with suppress(apsw.Error):
-                        connection.execute("ROLLBACK")
+                    connection.rollback()
                     raise
                 return answer
         except apsw.Error as error:

@@ -9,6 +9,8 @@ import argparse
 import sys
 import tempfile
 import time
+import traceback
+from collections.abc import Callable
 from pathlib import Path
 
 from tests.faults.estate import Estate
@@ -55,12 +57,15 @@ def main() -> int:
     return bool(wrong)
 
 
-def _happen(happen, scene: Scene, title: str) -> str:  # type: ignore[no-untyped-def]
+def _happen(happen: Callable[[Scene], str], scene: Scene, title: str) -> str:
     began = time.monotonic()
     try:
-        text: str = happen(scene)
+        text = happen(scene)
     except WrongError as error:
         text = f"**WRONG**: {error}"
+    except Exception as error:  # of a test's own part: the other faults are tried all the same
+        traceback.print_exc()
+        text = f"**WRONG**: {type(error).__name__}: {error}"
     print(f"{title} ({time.monotonic() - began:.0f} s)\n    {text}", flush=True)
     return text
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from tests.faults import kills, disks  # noqa: F401
+# ruff: noqa: I001  their order is that of the table
+from tests.faults import kills, servers, disks, network, clocks, together, broken_files
 from tests.faults.scene import FAULTS, Fault, Scene, WrongError
 
 __all__ = ["FAULTS", "Fault", "Scene", "WrongError"]
+
+_READ = (kills, servers, disks, network, clocks, together, broken_files)

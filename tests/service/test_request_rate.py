@@ -60,7 +60,7 @@ def test_each_token_has_its_own(tmp_path: Path) -> None:
         refused(service, Authorization=f"Bearer {first}")
         assert "errors" not in service.ask(ASKED["query"], second)
         # The same token, written in another way, is the same caller.
-        again = service.http.post("/graphql", json=ASKED, headers={"Authorization": f"BEARER  {first} "})
+        again = service.http.post("/graphql", json=ASKED, headers={"Authorization": f"BEARER  {first}"})
         assert again.status_code == 429
 
 

@@ -1,22 +1,30 @@
 """Make faults happen to real processes on both stores, print what then happens, and write it into docs/faults.md.
 
-After each fault the graph is that of an undisturbed run, or the tool says what to do. Exit status 1 if not.
+After each fault the graph is that of an undisturbed run, or the tool says what to do. Exit status 1 if not. The two
+stores are tried at the same time, each in a process of its own. What happened is kept in build/faults, a file for each:
+the page is written once all of it is known, also from several runs.
 """
 
 from __future__ import annotations
 
 import argparse
+import multiprocessing
+import re
 import sys
 import tempfile
 import time
 import traceback
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 
 from tests.faults.estate import Estate
-from tests.faults.matrix import FAULTS, Scene, WrongError
+from tests.faults.matrix import FAULTS, Fault, Scene, WrongError
 from tests.faults.page import PAGE, Row, listed, write_table
 from tests.faults.places import EMBEDDED, NEO4J, Place
+
+_WRONG = "**WRONG**"
+KEPT = Path("build/faults")
 
 
 def main() -> int:
@@ -26,46 +34,73 @@ def main() -> int:
     parser.add_argument("--store", choices=(EMBEDDED, NEO4J), help="one store only")
     parser.add_argument("--list", action="store_true", help="list the faults")
     options = parser.parse_args()
-    chosen = [one for one in FAULTS if not options.only or any(w in f"{one.group} {one.name}" for w in options.only)]
+    chosen = {
+        number: one
+        for number, one in enumerate(FAULTS)
+        if not options.only or any(word in f"{one.group} {one.name}" for word in options.only)
+    }
     if options.list:
-        print(*(f"{one.group}: {one.name} ({', '.join(one.stores)})" for one in chosen), sep="\n")
+        print(*(f"{one.group}: {one.name} ({', '.join(one.stores)})" for one in chosen.values()), sep="\n")
         return 0
-    rows = {one: Row(one.group, one.name) for one in chosen}
+    KEPT.mkdir(parents=True, exist_ok=True)
     began = time.monotonic()
-    with tempfile.TemporaryDirectory(prefix="lineage-faults-") as name:
-        folder = Path(name)
-        estate = Estate(folder / "estate")
-        for kind in (EMBEDDED, NEO4J):
-            of_kind = [one for one in chosen if kind in one.stores and options.store in (None, kind)]
-            if not of_kind:
-                continue
-            place = Place.with_server(folder) if kind == NEO4J else Place(folder)
-            try:
-                scene = Scene(place, estate)
-                for one in of_kind:
-                    rows[one].happened[kind] = _happen(one.happen, scene, f"{kind}: {one.group}: {one.name}")
-            finally:
-                place.close()
-    table = listed(rows.values())
-    wrong = [text for row in rows.values() for text in row.happened.values() if text.startswith("**WRONG**")]
-    tried = sum(len(row.happened) for row in rows.values())
-    summary = f"{tried} faults in {(time.monotonic() - began) / 60:.0f} minutes, {len(wrong)} wrong"
-    print(f"\n{table}\n\n{summary}")
-    if not options.only and options.store is None and not wrong:
-        write_table(PAGE, table, summary)
-        print(f"written to {PAGE}")
+    with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
+        tried = {
+            kind: pool.submit(try_all, kind, [number for number, one in chosen.items() if kind in one.stores])
+            for kind in ((options.store,) if options.store else (EMBEDDED, NEO4J))
+        }
+        texts = [text for one in tried.values() for text in one.result().values()]
+    wrong = sum(text.startswith(_WRONG) for text in texts)
+    print(f"{len(texts)} faults in {(time.monotonic() - began) / 60:.0f} minutes, {wrong} wrong")
+    rows = [_row(one) for one in FAULTS]
+    missing = [f"{row.name} ({kind})" for row, one in zip(rows, FAULTS, strict=True) for kind in one.stores
+               if row.happened.get(kind, _WRONG).startswith(_WRONG)]  # fmt: skip
+    print("\n" + listed(row for row in rows if row.happened))
+    if missing:
+        print(f"\n{PAGE} is not written: not known, or wrong: {', '.join(missing)}")
+    else:
+        write_table(PAGE, listed(rows))
+        print(f"\nwritten to {PAGE}")
     return bool(wrong)
 
 
-def _happen(happen: Callable[[Scene], str], scene: Scene, title: str) -> str:
+def _row(fault: Fault) -> Row:
+    """Return a fault with what is known of it."""
+    known = {kind: _kept(kind, fault) for kind in fault.stores}
+    return Row(fault.group, fault.name, {kind: one.read_text() for kind, one in known.items() if one.exists()})
+
+
+def _kept(kind: str, fault: Fault) -> Path:
+    """Return the file that keeps what happened."""
+    name = re.sub(r"\W+", "-", f"{kind} {fault.group} {fault.name}")
+    return KEPT / f"{name}.txt"
+
+
+def try_all(kind: str, numbers: list[int]) -> dict[int, str]:
+    """Make faults happen to a store of a kind; return what happened, by the number of the fault."""
+    if not numbers:
+        return {}
+    with tempfile.TemporaryDirectory(prefix="lineage-faults-") as name:
+        folder = Path(name)
+        place = Place.with_server(folder) if kind == NEO4J else Place(folder)
+        try:
+            scene = Scene(place, Estate(folder / "estate"))
+            return {number: _happen(FAULTS[number].happen, scene, number) for number in numbers}
+        finally:
+            place.close()
+
+
+def _happen(happen: Callable[[Scene], str], scene: Scene, number: int) -> str:
     began = time.monotonic()
     try:
         text = happen(scene)
     except WrongError as error:
-        text = f"**WRONG**: {error}"
+        text = f"{_WRONG}: {error}"
     except Exception as error:  # of a test's own part: the other faults are tried all the same
         traceback.print_exc()
-        text = f"**WRONG**: {type(error).__name__}: {error}"
+        text = f"{_WRONG}: {type(error).__name__}: {error}"
+    title = f"{scene.place.kind}: {FAULTS[number].group}: {FAULTS[number].name}"
+    _kept(scene.place.kind, FAULTS[number]).write_text(text)
     print(f"{title} ({time.monotonic() - began:.0f} s)\n    {text}", flush=True)
     return text
 

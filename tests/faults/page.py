@@ -34,9 +34,9 @@ def listed(rows: Iterable[Row]) -> str:
     return "\n".join(lines)
 
 
-def write_table(page: Path, table: str, summary: str) -> None:
+def write_table(page: Path, table: str) -> None:
     """Write the table into its place in a page."""
     text = page.read_text(encoding="utf-8")
     head, _, rest = text.partition(_BEGIN)
     _, _, tail = rest.partition(_END)
-    page.write_text(f"{head}{_BEGIN}\n\n{table}\n\n{summary[0].upper()}{summary[1:]}.\n\n{_END}{tail}", encoding="utf-8")
+    page.write_text(f"{head}{_BEGIN}\n\n{table}\n\n{_END}{tail}", encoding="utf-8")

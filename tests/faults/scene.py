@@ -9,7 +9,7 @@ from pathlib import Path
 from tests.faults.estate import Estate, Ran
 from tests.faults.places import EMBEDDED, NEO4J, Place, Store
 
-__all__ = ["BOTH", "FAULTS", "SHARES", "Fault", "Scene", "WrongError", "demand", "explained", "fault", "has_times"]
+__all__ = ["BOTH", "REGISTERED", "SHARES", "Fault", "Scene", "WrongError", "demand", "explained", "fault", "has_times"]
 
 BOTH = (EMBEDDED, NEO4J)
 SHARES = (0.2, 0.6, 0.97)
@@ -104,19 +104,19 @@ class Fault:
     name: str
     happen: Callable[[Scene], str]
     stores: tuple[str, ...] = BOTH
-    kills_server: bool = False
 
 
-FAULTS: list[Fault] = []
+REGISTERED: dict[tuple[str, str], Fault] = {}
+"""The faults of the modules that were imported, by group and name: importing one again changes nothing."""
 
 
 def fault(
-    group: str, name: str, stores: tuple[str, ...] = BOTH, *, kills_server: bool = False
+    group: str, name: str, stores: tuple[str, ...] = BOTH
 ) -> Callable[[Callable[[Scene], str]], Callable[[Scene], str]]:
-    """Register a fault. One that kills the server is not for a server that tests share."""
+    """Register a fault."""
 
     def register(happen: Callable[[Scene], str]) -> Callable[[Scene], str]:
-        FAULTS.append(Fault(group, name, happen, stores, kills_server))
+        REGISTERED[group, name] = Fault(group, name, happen, stores)
         return happen
 
     return register

@@ -51,10 +51,10 @@ def _server_killed(kind: str, scene: Scene) -> str:
 
 
 for _kind, _name in (("sql", "SQL files"), ("log", "a query log")):
-    fault(_GROUP, f"Neo4j, during the ingest of {_name}", (NEO4J,), kills_server=True)(partial(_server_killed, _kind))
+    fault(_GROUP, f"Neo4j, during the ingest of {_name}", (NEO4J,))(partial(_server_killed, _kind))
 
 
-@fault(_GROUP, "Neo4j, while a service takes events", (NEO4J,), kills_server=True)
+@fault(_GROUP, "Neo4j, while a service takes events", (NEO4J,))
 def server_killed_behind_service(scene: Scene) -> str:
     """The service goes on without being started again."""
     scene.undisturbed("openlineage")

@@ -9,22 +9,14 @@ from __future__ import annotations
 
 import argparse
 import multiprocessing
-import re
 import sys
-import tempfile
 import time
-import traceback
-from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
-from pathlib import Path
 
-from tests.faults.estate import Estate
-from tests.faults.matrix import FAULTS, Fault, Scene, WrongError
+from tests.faults.matrix import FAULTS, Fault
 from tests.faults.page import PAGE, Row, listed, write_table
-from tests.faults.places import EMBEDDED, NEO4J, Place
-
-_WRONG = "**WRONG**"
-KEPT = Path("build/faults")
+from tests.faults.places import EMBEDDED, NEO4J
+from tests.faults.trying import KEPT, WRONG, kept, try_all
 
 
 def main() -> int:
@@ -50,11 +42,11 @@ def main() -> int:
             for kind in ((options.store,) if options.store else (EMBEDDED, NEO4J))
         }
         texts = [text for one in tried.values() for text in one.result().values()]
-    wrong = sum(text.startswith(_WRONG) for text in texts)
+    wrong = sum(text.startswith(WRONG) for text in texts)
     print(f"{len(texts)} faults in {(time.monotonic() - began) / 60:.0f} minutes, {wrong} wrong")
     rows = [_row(one) for one in FAULTS]
     missing = [f"{row.name} ({kind})" for row, one in zip(rows, FAULTS, strict=True) for kind in one.stores
-               if row.happened.get(kind, _WRONG).startswith(_WRONG)]  # fmt: skip
+               if row.happened.get(kind, WRONG).startswith(WRONG)]  # fmt: skip
     print("\n" + listed(row for row in rows if row.happened))
     if missing:
         print(f"\n{PAGE} is not written: not known, or wrong: {', '.join(missing)}")
@@ -66,43 +58,8 @@ def main() -> int:
 
 def _row(fault: Fault) -> Row:
     """Return a fault with what is known of it."""
-    known = {kind: _kept(kind, fault) for kind in fault.stores}
+    known = {kind: kept(kind, fault) for kind in fault.stores}
     return Row(fault.group, fault.name, {kind: one.read_text() for kind, one in known.items() if one.exists()})
-
-
-def _kept(kind: str, fault: Fault) -> Path:
-    """Return the file that keeps what happened."""
-    name = re.sub(r"\W+", "-", f"{kind} {fault.group} {fault.name}")
-    return KEPT / f"{name}.txt"
-
-
-def try_all(kind: str, numbers: list[int]) -> dict[int, str]:
-    """Make faults happen to a store of a kind; return what happened, by the number of the fault."""
-    if not numbers:
-        return {}
-    with tempfile.TemporaryDirectory(prefix="lineage-faults-") as name:
-        folder = Path(name)
-        place = Place.with_server(folder) if kind == NEO4J else Place(folder)
-        try:
-            scene = Scene(place, Estate(folder / "estate"))
-            return {number: _happen(FAULTS[number].happen, scene, number) for number in numbers}
-        finally:
-            place.close()
-
-
-def _happen(happen: Callable[[Scene], str], scene: Scene, number: int) -> str:
-    began = time.monotonic()
-    try:
-        text = happen(scene)
-    except WrongError as error:
-        text = f"{_WRONG}: {error}"
-    except Exception as error:  # of a test's own part: the other faults are tried all the same
-        traceback.print_exc()
-        text = f"{_WRONG}: {type(error).__name__}: {error}"
-    title = f"{scene.place.kind}: {FAULTS[number].group}: {FAULTS[number].name}"
-    _kept(scene.place.kind, FAULTS[number]).write_text(text)
-    print(f"{title} ({time.monotonic() - began:.0f} s)\n    {text}", flush=True)
-    return text
 
 
 if __name__ == "__main__":

@@ -52,7 +52,9 @@ def damaged_store(scene: Scene) -> str:
     folder.mkdir()
     found = results(folder, 100, seed=11)
     demand(found.keys() <= {"right", "error"}, str(dict(found)))
-    return f"{found['error']} times an error, {found['right']} times the right answer, never another; nothing written over"
+    return (
+        f"{found['error']} times an error, {found['right']} times the right answer, never another; nothing written over"
+    )
 
 
 @fault(_GROUP, "an empty file, another program's, and a log without its store", (EMBEDDED,))

@@ -26,14 +26,16 @@ _CLIENTS = 4
 def service(store: Store, address: str = "", **environment: str) -> Iterator[tuple[str, Popen[bytes]]]:
     """Yield the address and the process of a service over a store."""
     given = {**store.environment, **environment}
-    with served("--store", address or store.address, environment=given) as (url, process):
+    with served("--store", address or store.address, environment=given, seconds=180) as (url, process):
         threading.Thread(target=_swallow, args=(process.stderr,), daemon=True).start()
         yield url, process
 
 
 def send_all(url: str) -> tuple[list[threading.Thread], Answered]:
     """Start clients that send all events; return them, and the list of what has been answered so far."""
-    requests = [[[one] for run in range(number, RUNS + 1, _CLIENTS) for one in events_of(run)] for number in (1, 2, 3, 4)]
+    requests = [
+        [[one] for run in range(number, RUNS + 1, _CLIENTS) for one in events_of(run)] for number in (1, 2, 3, 4)
+    ]
     answered: Answered = []
     return start_clients(url, requests, answered), answered
 

@@ -31,7 +31,8 @@ def new_store_full(scene: Scene) -> str:
             demand("disk is full" in said, f"at {share:.0%} it says: {said}")
         scene.complete("sql", store)
     demand(fulls > 1, f"it was full {fulls} times only")
-    return f"{fulls} of {len(_SHARES)} times “the disk is full”, exit status 3; once there is room, run again: the same graph"
+    said = f"{fulls} of {len(_SHARES)} times “the disk is full”, exit status 3"
+    return f"{said}; once there is room, run again: the same graph"
 
 
 @fault(_GROUP, "a second ingest, its log and its checkpoint", (EMBEDDED,))
@@ -55,7 +56,8 @@ def checkpoint_full(scene: Scene) -> str:
         demand(ran.done, f"once there is room: {ran.said}")
         scene.expect_graph(graph, store)
     demand(fulls > 1, f"it was full {fulls} times only")
-    return f"{fulls} of {len(_SHARES)} times “the disk is full”, else stored and kept in the log; run again: the same graph"
+    full = f"{fulls} of {len(_SHARES)} times “the disk is full”"
+    return f"{full}, else stored and kept in the log; run again: the same graph"
 
 
 @fault(_GROUP, "`lineage store backup`", (EMBEDDED,))

@@ -110,9 +110,7 @@ class Estate:
         """Start a command. What it saves for later runs is kept below the estate."""
         own = {"XDG_CACHE_HOME": str(self.cache), "PYTHONDONTWRITEBYTECODE": "1"}
         environment = {**os.environ, **own, **store.environment, **(injected(**faults) if faults else {})}
-        return subprocess.Popen(
-            command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        )
+        return subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
     def forget_saved(self) -> None:
         """Remove what earlier runs saved, so that the next one does all of the work."""

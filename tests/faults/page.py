@@ -28,7 +28,7 @@ def listed(rows: Iterable[Row]) -> str:
     lines = [f"| fault | of, or in | {EMBEDDED} | {NEO4J} |", "|---|---|---|---|"]
     before = ""
     for row in rows:
-        cells = [row.happened.get(kind, "–").replace("|", "\\|").replace("\n", " ") for kind in (EMBEDDED, NEO4J)]
+        cells = [row.happened.get(kind, "-").replace("|", "\\|").replace("\n", " ") for kind in (EMBEDDED, NEO4J)]
         lines.append(f"| {'' if row.group == before else row.group} | {row.name} | {' | '.join(cells)} |")
         before = row.group
     return "\n".join(lines)

@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from lineage.neo4j_server import ManagedServer, ServerSettings, start_server
+from lineage.neo4j_server.ports import free_port
 from lineage.store import GraphStore, open_store
 from lineage.store.moving import miscounted
 from lineage.store.sqlite.maintenance import find_damage
@@ -74,7 +75,7 @@ def _plain(properties: Mapping[str, Any], times: bool) -> dict[str, Any]:
 
 @dataclass
 class Place:
-    """Where stores of one kind are made. `folder` is for files, `server` is a Neo4j; one of the tests' has no `home`."""
+    """Where stores of one kind are made: a folder of files, or a Neo4j; one that tests share has no `home`."""
 
     folder: Path
     server: Neo4jAddress | None = None
@@ -109,7 +110,7 @@ class Place:
     def with_server(cls, folder: Path) -> Place:
         """Start a server of its own, which may be killed."""
         home = folder / "neo4j"
-        server = _started(home)
+        server = _started(home, bolt_port=free_port(), http_port=free_port())
         return cls(folder, Neo4jAddress(server.bolt_uri, server.user, server.password), home)
 
     def pid(self) -> int:
@@ -128,6 +129,7 @@ class Place:
             os.kill(self.pid(), signal.SIGKILL)
 
 
-def _started(home: Path) -> ManagedServer:
+def _started(home: Path, **ports: int) -> ManagedServer:
+    """Start a server, or find the one that runs; without ports it has those of before."""
     with short_lived_java():
-        return start_server(ServerSettings(heap="512m", page_cache="64m"), home)
+        return start_server(ServerSettings(heap="512m", page_cache="64m", **ports), home)

@@ -47,7 +47,8 @@ def _server_killed(kind: str, scene: Scene) -> str:
         demand(not store.damage(), f"{store.damage()[:1]}")
     demand(kills > 0, "the server was not killed")
     scene.complete(kind, store)
-    return f"{kills} times exit status 3, “{said.replace(store.address, 'bolt://…')}”; Neo4j started, run again: the same graph"
+    said = said.replace(store.address, "bolt://…")
+    return f"{kills} times exit status 3, “{said}”; Neo4j started, run again: the same graph"
 
 
 for _kind, _name in (("sql", "SQL files"), ("log", "a query log")):

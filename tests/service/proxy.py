@@ -66,7 +66,11 @@ class Proxy:
             if not self._open:
                 client.close()
                 continue
-            server = socket.create_connection(self._target)
+            try:
+                server = socket.create_connection(self._target)
+            except OSError:  # nothing listens there: to the client, too, it is as if nothing did
+                client.close()
+                continue
             self._sockets += [client, server]
             for source, sink in ((client, server), (server, client)):
                 to_server = source is client

@@ -25,7 +25,7 @@ from tests.soak.minutes import Minute, Watch, write_csv
 from tests.soak.report import write_report
 
 _SMALL = LayeredGraph(layers=10, width=100, edges=100_000, hubs=20)
-_SHOWN = "{0.minute:5.1f} min {0.requests_per_second:6.1f}/s  p50 {0.all_p50:5.0f}  p95 {0.all_p95:5.0f}  p99 {0.all_p99:5.0f} ms"
+_SHOWN = "{0.minute:5.1f} min {0.requests_per_second:6.1f}/s  p50 {0.all_p50:5.0f}  p95 {0.all_p95:5.0f} ms"
 _ALSO = "  {0.errors:3d} errors  {0.service_mb:6.0f} MB, store {0.store_mb:6.0f} MB  {0.processors:4.2f} processors"
 
 

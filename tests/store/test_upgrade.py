@@ -1,4 +1,4 @@
-"""Stores of earlier versions: they open with the same graph, are copied before a migration, and reading changes nothing."""
+"""Stores of earlier versions open with the same graph, and are copied before a migration; reading changes nothing."""
 
 from __future__ import annotations
 
@@ -95,9 +95,7 @@ def test_a_store_is_copied_before_it_is_migrated(
         open_store(path)
 
 
-def test_without_a_copy_nothing_is_migrated(
-    tmp_path: Path, later: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_copy_nothing_is_migrated(tmp_path: Path, later: None, monkeypatch: pytest.MonkeyPatch) -> None:
     path = kept("0.1.0", tmp_path)
     before = path.read_bytes()
 

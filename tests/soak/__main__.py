@@ -38,7 +38,7 @@ def main() -> int:
     with ExitStack() as stack:
         address, store, login = _store(stack, graph, neo4j=options.store == "neo4j")
         arguments = ("--store", address, *(part for one in options.limit for part in ("--limit", one)))
-        url, process = stack.enter_context(served(*arguments, environment=login))
+        url, process = stack.enter_context(served(*arguments, environment=login, seconds=180))
         threading.Thread(target=_swallow, args=(process,), daemon=True).start()
         watch = Watch(process.pid, store)
         load = Load(url, graph.column_keys()[: graph.datasets * graph.columns // 2], watch.note)

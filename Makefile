@@ -16,7 +16,7 @@ N ?= 2000
 SEED ?= 1
 DIALECT ?= duckdb
 
-.PHONY: help setup native lock demo test soundness soundness-warehouse fuzz lint format bench docs dist check editor explorer vscode openlineage-schemas clean
+.PHONY: help setup native lock demo test soundness soundness-warehouse fuzz faults soak growth lint format bench docs dist check editor explorer vscode openlineage-schemas clean
 
 help: ## what each command does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-19s %s\n", $$1, $$2}'
@@ -144,6 +144,12 @@ soundness-warehouse: setup ## N random warehouses, ingested and asked about, aga
 
 fuzz: setup ## mutated SQL, logs, manifests, events, exports and documents (SECONDS=60 for each; TARGETS="sql log")
 	@$(BIN)/python -m tests.fuzz $(TARGETS) --seconds $(or $(SECONDS),60)
+
+faults: setup ## kill, fill, cut and confuse real processes on both stores; writes docs/faults.md (needs cc and Java)
+	@$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(BIN)/python -m tests.faults $(ONLY)
+
+soak: setup ## a service at a fixed rate of reads and events (MINUTES=60 RATE=20 STORE=embedded, or SOAK=--find-limit)
+	@$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),60) --rate $(or $(RATE),20) --store $(STORE) $(SOAK)
 
 lint: $(VENV)/.installed ## ruff, mypy strict, import-linter
 	@$(BIN)/ruff check .

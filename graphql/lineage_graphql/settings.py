@@ -51,6 +51,8 @@ class Limits(BaseModel):
     """Requests that wait while as many work as there are threads; others are refused at once."""
     seconds: Annotated[float, Field(gt=0)] = 10.0
     """Maximum seconds of a request; the store's work is cancelled with it."""
+    rate: Annotated[float, Field(gt=0)] | None = None
+    """Requests per second of each token, in each worker; of each address where no token is needed."""
 
 
 class Settings(BaseModel):

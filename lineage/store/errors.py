@@ -5,7 +5,7 @@ StoreError
 │   ├── StoreAccessError     wrong password, or no permission on the path
 │   ├── StoreLockedError     another process writes to the embedded store
 │   └── StoreDamagedError    the file is damaged, or no lineage store
-├── StoreSchemaError         the graph was written by a newer version of this program
+├── StoreSchemaError         the graph was written by another version of this program
 ├── StoreTimeoutError        a query exceeded its time limit
 └── StoreWriteError          a batch could not be written; nothing of it was stored
     └── StoreFullError       the disk of the embedded store is full
@@ -55,7 +55,16 @@ class StoreDamagedError(StoreUnreachableError):
 
 
 class StoreSchemaError(StoreError):
-    """The schema of the graph is newer than this program supports."""
+    """The schema of the graph is newer than this program supports, or older, and it is only to be read."""
+
+    @classmethod
+    def older(cls, address: str, version: int, supported: int) -> StoreSchemaError:
+        """Return the error of a graph that has to be migrated, which reading does not do."""
+        return cls(
+            f"{address} has schema version {version}, and this program reads {supported}: an earlier one wrote it",
+            "`lineage store upgrade` migrates it, and so does the next ingest; a file is copied before that, "
+            "a Neo4j database is not",
+        )
 
 
 class StoreTimeoutError(StoreError):

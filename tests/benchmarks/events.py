@@ -58,12 +58,12 @@ def run() -> dict[str, Any]:
         rates["store_only"] = _store_only(Path(folder) / "alone.db", numbers)
         with served("--store", str(Path(folder) / "store.db")) as (address, process):
             threading.Thread(target=_read_log, args=(process.stderr,), daemon=True).start()
-            _send(address, [_events(numbers, 2 * JOBS)])
+            _send(address, [events_of_runs(numbers, 2 * JOBS)])
             for clients in (1, 4):
-                batches = _in_batches(_events(numbers, EVENTS), BATCH)
+                batches = _in_batches(events_of_runs(numbers, EVENTS), BATCH)
                 rates[f"{clients}_clients_batches_of_500"] = _over_http(address, process.pid, batches, clients, EVENTS)
             for clients in (8, 64):
-                runs = _in_batches(_events(numbers, SINGLE_EVENTS), 2)
+                runs = _in_batches(events_of_runs(numbers, SINGLE_EVENTS), 2)
                 rates[f"{clients}_clients_one_by_one"] = _over_http(address, process.pid, runs, clients, SINGLE_EVENTS)
             status = Path(f"/proc/{process.pid}/status").read_text().split("VmRSS:")[1]
         rates["kafka"] = _topic(Path(folder) / "topic.db", numbers)
@@ -82,8 +82,8 @@ def run() -> dict[str, Any]:
 def _store_only(path: Path, numbers: Iterator[int]) -> Rate:
     with open_store(path) as store, seldom_collecting():
         ingest = EventIngest(store)
-        ingest.take(_events(numbers, 2 * JOBS))
-        groups = _in_batches(_events(numbers, EVENTS), GROUP)
+        ingest.take(events_of_runs(numbers, 2 * JOBS))
+        groups = _in_batches(events_of_runs(numbers, EVENTS), GROUP)
         began, used = time.perf_counter(), time.process_time()
         for group in groups:
             ingest.take(group)
@@ -104,7 +104,7 @@ def _topic(path: Path, numbers: Iterator[int]) -> Rate:
     """Return the rate of the command. It counts from joining the group on; the processor's, also its start."""
     with running_broker(fetched("kafka-broker", (BROKER,))) as broker:
         producer = Producer({"bootstrap.servers": broker, "allow.auto.create.topics": True})
-        for one in _events(numbers, EVENTS):
+        for one in events_of_runs(numbers, EVENTS):
             producer.produce("events", json.dumps(one), key=one["run"]["runId"])
             producer.poll(0)
         assert producer.flush(60) == 0
@@ -151,7 +151,7 @@ def _in_batches(events: list[dict[str, Any]], size: int) -> list[list[dict[str, 
     return [events[start : start + size] for start in range(0, len(events), size)]
 
 
-def _events(numbers: Iterator[int], count: int) -> list[dict[str, Any]]:
+def events_of_runs(numbers: Iterator[int], count: int) -> list[dict[str, Any]]:
     """Return the next events, START and COMPLETE of each run in turn."""
     found: list[dict[str, Any]] = []
     for number in itertools.islice(numbers, count // 2):

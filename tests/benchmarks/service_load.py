@@ -32,7 +32,7 @@ from urllib.parse import urlsplit
 from tests.benchmarks._layered_graph import LayeredGraph
 from tests.benchmarks._layered_stores import embedded_path
 from tests.benchmarks._load_clients import TIMEOUT, Asked, ask_impact, attack, probe
-from tests.benchmarks.events import _events, _in_batches
+from tests.benchmarks.events import _in_batches, events_of_runs
 from tests.benchmarks.service import _memory, _swallow
 from tests.cli.test_serve_command import served
 
@@ -117,7 +117,7 @@ def _end(process: subprocess.Popen[bytes]) -> float:
 
 def _memories(address: str, process: subprocess.Popen[bytes]) -> Iterator[int]:
     host = urlsplit(address).netloc
-    for batch in _in_batches(_events(itertools.count(1), 9_000), 500):
+    for batch in _in_batches(events_of_runs(itertools.count(1), 9_000), 500):
         connection = http.client.HTTPConnection(host, timeout=TIMEOUT)
         head = {"Content-Type": "application/json"}
         connection.request("POST", "/api/v1/lineage/batch", json.dumps(list(batch)), head)

@@ -36,8 +36,10 @@ def path(tmp_path: Path) -> Path:
 
 
 @contextlib.contextmanager
-def served(*arguments: str, environment: dict[str, str] | None = None) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Yield the address and the process of a service, which is ended with the block."""
+def served(
+    *arguments: str, environment: dict[str, str] | None = None, seconds: float = 60
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Yield the address and the process of a service, which has some time to start, and is ended with the block."""
     process = subprocess.Popen(
         [LINEAGE, "serve", "--port", "0", *arguments],
         stderr=subprocess.PIPE,
@@ -46,7 +48,7 @@ def served(*arguments: str, environment: dict[str, str] | None = None) -> Iterat
     )
     assert process.stderr is not None
     stderr, address = "", None
-    ends = time.monotonic() + 60
+    ends = time.monotonic() + seconds
     while address is None and time.monotonic() < ends and process.poll() is None:
         if select.select([process.stderr], [], [], 1)[0]:
             stderr += process.stderr.read(10_000).decode()

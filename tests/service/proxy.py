@@ -18,6 +18,9 @@ class Proxy:
         self._flows = threading.Event()
         self._flows.set()
         self._open = True
+        self._cut_after: int | None = None
+        self.carried = 0
+        """Bytes that clients sent."""
         self._sockets: list[socket.socket] = []
         self._listener = socket.create_server(("127.0.0.1", 0))
         self.port: int = self._listener.getsockname()[1]
@@ -29,13 +32,17 @@ class Proxy:
 
     def go_on(self) -> None:
         """Forward again."""
-        self._open = True
+        self._open, self._cut_after = True, None
         self._flows.set()
 
     def cut(self) -> None:
         """Close what is open, and each new connection at once."""
         self._open = False
         self._close_all()
+
+    def cut_after(self, carried: int) -> None:
+        """Cut once clients have sent so many bytes; the last ones arrive."""
+        self.carried, self._cut_after = 0, carried
 
     def close(self) -> None:
         """End for good."""
@@ -59,16 +66,24 @@ class Proxy:
             if not self._open:
                 client.close()
                 continue
-            server = socket.create_connection(self._target)
+            try:
+                server = socket.create_connection(self._target)
+            except OSError:  # nothing listens there: to the client, too, it is as if nothing did
+                client.close()
+                continue
             self._sockets += [client, server]
             for source, sink in ((client, server), (server, client)):
-                threading.Thread(target=self._forward, args=(source, sink), daemon=True).start()
+                to_server = source is client
+                threading.Thread(target=self._forward, args=(source, sink, to_server), daemon=True).start()
 
-    def _forward(self, source: socket.socket, sink: socket.socket) -> None:
+    def _forward(self, source: socket.socket, sink: socket.socket, to_server: bool) -> None:
         with contextlib.suppress(OSError):
             while data := source.recv(65_536):
                 self._flows.wait()
                 sink.sendall(data)
+                self.carried += len(data) if to_server else 0
+                if self._cut_after is not None and self.carried > self._cut_after:
+                    self.cut()
 
 
 @contextlib.contextmanager

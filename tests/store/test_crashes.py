@@ -16,6 +16,7 @@ import pytest
 
 from lineage.store import StoreDamagedError, open_store
 from lineage.store.values import GraphDump
+from tests.faults.injector import injected
 from tests.store import again_writer, stopped_writer
 from tests.store.batch_builders import batch, day, key, view
 from tests.store.damage import results
@@ -103,6 +104,7 @@ def test_a_kill_loses_nothing(tmp_path: Path) -> None:
 _FULL = """
 import resource, signal, sys
 from lineage.store import StoreFullError, open_store
+from tests.faults.injector import injected
 from tests.store import again_writer
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 resource.setrlimit(resource.RLIMIT_FSIZE, (400_000, resource.RLIM_INFINITY))
@@ -137,6 +139,21 @@ def test_a_full_disk_is_an_error_and_reading_goes_on(tmp_path: Path, then: str) 
             expected.apply(again_writer.seen(one))
         assert store.dump() == expected.dump()
         store.apply(again_writer.seen(number + 1))
+
+
+@pytest.mark.parametrize("written", [50_000, 230_000, 400_000])
+def test_a_full_disk_while_a_store_is_made_leaves_no_damaged_file(tmp_path: Path, written: int) -> None:
+    # In its log, and in the checkpoint that ends the log: that of closing the file says nothing.
+    path = tmp_path / "store.db"
+    code = "import sys; from lineage.store import open_store; open_store(sys.argv[1])"
+    environment = {**os.environ, **injected(full_after=written, under=tmp_path)}
+    ended = subprocess.run(
+        [sys.executable, "-c", code, path], check=False, capture_output=True, text=True, env=environment
+    )
+    assert "StoreFullError" in ended.stderr, ended.stderr
+    assert [*tmp_path.iterdir()] == []
+    with open_store(path) as store:
+        assert store.datasets() == []
 
 
 @pytest.mark.parametrize("place", range(10))

@@ -18,6 +18,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from lineage_graphql.http.foreign_pages import is_foreign, refusal_of_foreign
 from lineage_graphql.http.problems import problem
 from lineage_graphql.http.request_bodies import most_bytes
+from lineage_graphql.limits.request_rate import RequestRate
 from lineage_graphql.metrics import REQUEST_SECONDS, REQUESTS
 from lineage_graphql.settings import Settings
 from lineage_graphql.telemetry import current_span, tracer
@@ -49,6 +50,7 @@ class Guard:
     def __init__(self, app: ASGIApp, settings: Settings) -> None:
         self._app = app
         self._limits = settings.limits
+        self._rate = RequestRate(settings)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""
@@ -62,6 +64,8 @@ class Guard:
         scope.setdefault("state", {})["request_id"] = identity
         if scope["type"] == "websocket" and is_foreign(headers):
             await send({"type": "websocket.close", "code": 1008})
+        elif scope["type"] == "websocket" and self._rate.seconds_to_wait(scope, headers):
+            await send({"type": "websocket.close", "code": 1013})
         elif scope["type"] == "websocket":
             await self._app(scope, receive, send)
         else:
@@ -87,8 +91,8 @@ class Guard:
         headers = Headers(scope=scope)
         span = tracer.start_span(f"{scope['method']} request", propagate.extract(headers), SpanKind.SERVER)
         try:
+            app = self._refusal(scope, headers) or self._app
             body.check_length(headers.get("content-length"))
-            app = refusal_of_foreign(scope["method"], scope["path"], headers) or self._app
             with current_span(span):
                 await app(scope, body, answering)
         except _BodyError as error:
@@ -114,6 +118,16 @@ class Guard:
                 seconds * 1000,
                 extra={"method": scope["method"], "route": route, "status": status, "ms": round(seconds * 1000, 1)},
             )
+
+
+    def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
+        """Return the refusal of a request that is not even looked at; None if there is none."""
+        if foreign := refusal_of_foreign(scope["method"], scope["path"], headers):
+            return foreign
+        if seconds := self._rate.seconds_to_wait(scope, headers):
+            hint = f"send it again in {seconds} s; the service allows {self._limits.rate:g} a second to each caller"
+            return problem(429, "too many requests", hint, headers={"Retry-After": str(seconds)})
+        return None
 
 
 class _Body:

@@ -33,6 +33,7 @@ _RESPONSES: dict[int | str, dict[str, Any]] = {
     403: {"description": "The caller lacks a role, or the service is read-only."},
     413: {"description": "The body is too large."},
     415: {"description": "The body is not JSON."},
+    429: {"description": "The caller sends more than the service allows. Send it again after `Retry-After`."},
     503: {
         "description": "The store cannot be reached or did not answer in time, or too many events wait. Send it again."
     },

@@ -13,13 +13,13 @@ from lineage.screen.listing import counted, say
 from lineage.screen.progress import progress_bar
 from lineage.store.graph.contents import Contents
 from lineage.store.moving import export_store, import_store, miscounted
-from lineage.store.opening import DEFAULT_PATH
+from lineage.store.opening import DEFAULT_PATH, open_store
 from lineage.store.sqlite import maintenance
 
 __all__ = ["app"]
 
 app = typer.Typer(
-    help="Verify, back up, restore, compact, export and import the store.\n\n"
+    help="Verify, back up, restore, upgrade, compact, export and import the store.\n\n"
     "Example: lineage store verify --store lineage.db",
     no_args_is_help=True,
 )
@@ -132,6 +132,24 @@ def restore(
     path = _path(store)
     _copy(backup_file, path)
     say(f"restored and verified: {path}")
+
+
+@app.command()
+def upgrade(store: StoreOption = None) -> None:
+    """Migrate a store that an earlier version of lineage wrote.
+
+    The next ingest does so, too; reading does not. A file is copied beside itself before, to a name such as
+    lineage.db.version1. Back up a Neo4j database with its own tools.
+
+    Example: lineage store upgrade --store lineage.db
+    """
+    address = _address(store)
+    if address.startswith(("http://", "https://")):
+        raise typer.BadParameter(f"{address} is a service: it migrates its store when it starts")
+    if "://" not in address and not Path(address).expanduser().exists():
+        raise typer.BadParameter(f"there is no store at {address}")
+    with open_store(address) as opened:
+        say(f"{opened.address} has schema version {opened.schema_version}, which this version of lineage writes")
 
 
 @app.command()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import time
 from collections import defaultdict
@@ -65,6 +66,8 @@ from lineage.store.planning.chunking.chunks import LOCK_STRIPES
 from lineage.store.time_limit import seconds_left
 
 __all__ = ["Neo4jBackend", "for_rows", "with_times"]
+
+_log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -280,14 +283,19 @@ class Neo4jBackend:
             raise _error_from(self._uri, error, failure) from error
 
     def _migrate(self, target_version: int) -> int:
-        """Run the missing migrations and return the version. Each migration is idempotent."""
+        """Run the missing migrations, not if only to read, and return the version. Each migration is idempotent."""
         version = self._stored_version()
         if version > target_version:
             raise StoreSchemaError(
                 f"the graph at {self._uri} has schema version {version}; this program supports up to {target_version}",
                 "open it with the newer version of lineage-graph that wrote it",
             )
+        if 0 < version < target_version and self._access == neo4j.READ_ACCESS:
+            raise StoreSchemaError.older(f"the graph at {self._uri}", version, target_version)
         if version < target_version:
+            if version:
+                said = "the graph at %s is migrated from schema version %d to %d"
+                _log.warning(said, self._uri, version, target_version)
             self._explaining(StoreWriteError, partial(self._migrate_alone, target_version))
         return target_version
 

@@ -36,6 +36,7 @@ _BUSY_SECONDS = 60.0
 _SECONDS = 600.0
 """A batch may take as long as the service needs to store it."""
 _LARGE = 100_000
+_TOO_MANY = 429
 _ERRORS = {name: getattr(errors, name) for name in errors.__all__}
 
 
@@ -158,8 +159,8 @@ class RemoteStore:
         try:
             answer, content = self._send(verb, self._prefix + path, body, headers)
             ends = time.monotonic() + _BUSY_SECONDS
-            while answer.status == 503 and answer.getheader("Retry-After") == BUSY and time.monotonic() < ends:
-                time.sleep(float(BUSY))
+            while (pause := _pause_before_retry(answer)) is not None and time.monotonic() + pause < ends:
+                time.sleep(pause)
                 answer, content = self._send(verb, self._prefix + path, body, headers)
         except (OSError, http.client.HTTPException) as error:
             raise StoreUnreachableError(
@@ -216,3 +217,11 @@ class RemoteStore:
         made = _ERRORS.get(kind or "", StoreUnreachableError if status in (408, 421, 502, 503, 504) else StoreError)
         error: StoreError = made(f"{self._address}: {message or f'HTTP {status}'}", hint)
         return error
+
+
+def _pause_before_retry(answer: http.client.HTTPResponse) -> float | None:
+    """Return the seconds after which a refused request is sent again; None if it was not refused for its time."""
+    after = answer.getheader("Retry-After", "")
+    if (answer.status == 503 and after == BUSY) or (answer.status == _TOO_MANY and after.isdecimal()):
+        return float(after)
+    return None

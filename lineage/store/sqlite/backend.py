@@ -6,7 +6,7 @@ import logging
 import os
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TypeVar
 
@@ -24,11 +24,12 @@ from lineage.store.graph.schema import SCHEMA_VERSION
 from lineage.store.live_graph import LiveGraph, Version
 from lineage.store.sqlite.connection import SqliteConnection, error_from, is_open_here
 from lineage.store.sqlite.explorer import SqliteExplorer
-from lineage.store.sqlite.files import APPLICATION, check_file, create, cut_log, migrate
+from lineage.store.sqlite.files import APPLICATION, check_file, create, cut_log
 from lineage.store.sqlite.live_graph import SqliteLiveGraph, record_change, version_of
 from lineage.store.sqlite.locks import writer_of
 from lineage.store.sqlite.log_file import is_cut, log_of
 from lineage.store.sqlite.transaction import SqliteTransaction
+from lineage.store.sqlite.upgrade import upgrade
 from lineage.store.time_limit import interruptible
 
 __all__ = ["SqliteBackend"]
@@ -47,15 +48,20 @@ _SILENT_SECONDS = 1.0
 class SqliteBackend:
     """A SQLite file. Any number of threads and processes read it, while one writes."""
 
-    def __init__(self, path: Path, *, read_only: bool = False, lock_seconds: float | None = None) -> None:
-        """Open the file. It is created if missing, and migrated if older.
+    def __init__(
+        self, path: Path, *, read_only: bool = False, lock_seconds: float | None = None, to_copy: bool = False
+    ) -> None:
+        """Open the file. It is created if missing. If an earlier version wrote it, it is copied and migrated.
+
+        `to_copy` is for those who only read pages: these may be of an earlier version.
 
         Raises:
             StoreUnreachableError: it cannot be opened; see the subclasses.
             StoreDamagedError: it is damaged, or no lineage store.
-            StoreSchemaError: a newer version of this program wrote it.
+            StoreSchemaError: a newer version of this program wrote it, or an earlier one, and it is only to be read.
         """
         self._path = path
+        self._to_copy = to_copy
         self._read_only = read_only
         self._lock_seconds = _lock_seconds() if lock_seconds is None else lock_seconds
         self._closed = False
@@ -132,7 +138,7 @@ class SqliteBackend:
                 try:
                     return work(connection)
                 finally:
-                    connection.execute("ROLLBACK")
+                    connection.rollback()
         except apsw.Error as error:
             raise error_from(self._path, error, StoreError) from error
 
@@ -148,8 +154,7 @@ class SqliteBackend:
                     record_change(connection, transaction.touched)
                     connection.execute("COMMIT")
                 except BaseException:
-                    with suppress(apsw.Error):
-                        connection.execute("ROLLBACK")
+                    connection.rollback()
                     raise
                 return answer
         except apsw.Error as error:
@@ -209,7 +214,7 @@ class SqliteBackend:
             connection.execute(statement, (self._session,))
 
     def _prepare(self, connection: SqliteConnection) -> int:
-        """Migrate the schema if it is older; return its version."""
+        """Migrate the schema if it is older and may be written; return its version."""
         version = int(connection.value("PRAGMA user_version"))
         if int(connection.value("PRAGMA application_id")) != APPLICATION:
             raise StoreDamagedError(f"{self._path} is no lineage store", "name another path with --store")
@@ -218,11 +223,17 @@ class SqliteBackend:
                 f"{self._path} has schema version {version}; this program supports up to {SCHEMA_VERSION}",
                 "open it with the newer version of lineage-graph that wrote it",
             )
-        if version < SCHEMA_VERSION and not self._read_only:
-            self._begin(connection)
-            migrate(connection)
-            version = SCHEMA_VERSION
-        return version
+        if version == SCHEMA_VERSION or self._to_copy:
+            return version
+        if self._read_only:
+            raise StoreSchemaError.older(str(self._path), version, SCHEMA_VERSION)
+        self._begin(connection)
+        version = int(connection.value("PRAGMA user_version"))
+        if version == SCHEMA_VERSION:  # another process was faster
+            connection.rollback()
+        else:
+            upgrade(self._path, connection, version, SCHEMA_VERSION)
+        return SCHEMA_VERSION
 
 
 def _session_of(connection: SqliteConnection) -> int | None:

@@ -6,6 +6,7 @@ import os
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, TypeVar
@@ -159,6 +160,12 @@ class SqliteConnection:
                 copying.step(pages)
                 progress(copying.page_count - copying.remaining, copying.page_count)
         other.execute("PRAGMA journal_mode = WAL")
+
+    def rollback(self) -> None:
+        """End a transaction without its changes. After some errors, such as a full disk, SQLite has done so already."""
+        if not self._own.get_autocommit():
+            with suppress(apsw.Error):
+                self._own.execute("ROLLBACK")
 
     def interrupt(self) -> None:
         """End the statement that runs, from another thread."""

@@ -45,6 +45,8 @@ def create(path: Path) -> None:
             connection.execute("PRAGMA journal_mode = WAL")
             connection.execute("BEGIN IMMEDIATE")
             migrate(connection)
+            # Else closing it does so, and says nothing if the disk is full: the log would be removed with its content.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         if not path.exists():  # else another process was faster
             with suppress(StoreAccessError):
                 place(made, path)
@@ -93,7 +95,7 @@ def migrate(connection: SqliteConnection) -> None:
                 connection.execute(f"PRAGMA user_version = {number}; PRAGMA application_id = {APPLICATION}")
         connection.execute("COMMIT")
     except BaseException:
-        connection.execute("ROLLBACK")
+        connection.rollback()
         raise
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 
 from lineage.store.errors import StoreAccessError, StoreDamagedError, StoreError
+from lineage.store.graph.schema import SCHEMA_VERSION
 from lineage.store.sqlite.backend import LOCK_SECONDS, SqliteBackend
 from lineage.store.sqlite.connection import SqliteConnection, error_from
 from lineage.store.sqlite.files import APPLICATION, check_file, place, refuse_log_of_another, remove_files
@@ -30,11 +31,14 @@ def find_damage(path: Path) -> list[str]:
     Raises:
         StoreError: the file cannot be read, or a page is damaged.
     """
-    SqliteBackend(path, read_only=True).close()
+    backend = SqliteBackend(path, read_only=True, to_copy=True)
+    backend.close()
+    # The rows of an earlier version are in tables of that version.
+    checks = check_statements() if backend.schema_version == SCHEMA_VERSION else {}
     try:
         with closing(SqliteConnection(path, read_only=True)) as connection:
             found = [str(row[0]) for row in connection.execute(f"PRAGMA integrity_check({_SHOWN})") if row[0] != "ok"]
-            for what, statement in check_statements().items():
+            for what, statement in checks.items():
                 number = connection.value(statement)
                 if number:
                     found.append(f"{number} {what}")
@@ -54,7 +58,7 @@ def copy_store(source: Path, target: Path, progress: Callable[[int, int], None])
     if target.exists():
         raise StoreAccessError(f"{target} is there already", "name another file, or move that one away")
     refuse_log_of_another(target)
-    SqliteBackend(source, read_only=True).close()
+    SqliteBackend(source, read_only=True, to_copy=True).close()
     made = target.with_name(f".{target.name}.{os.getpid()}")  # what has its name is a whole copy
     try:
         with (
@@ -82,7 +86,7 @@ def recover(path: Path) -> bool:
     """
     check_file(path, read_only=True)
     with suppress(StoreDamagedError):
-        SqliteBackend(path, read_only=True).close()
+        SqliteBackend(path, read_only=True, to_copy=True).close()
         return False
     try:
         with closing(SqliteConnection(path, read_only=False)) as connection:

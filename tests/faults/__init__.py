@@ -1,0 +1,1 @@
+"""Faults against real processes on both stores: `make faults` runs all of them and writes docs/faults.md."""

@@ -1,4 +1,4 @@
-"""Where the time of a test run goes, by the report that `make test` writes: by folder, by server, and the dearest files.
+"""Where the time of a test run goes, by the report that `make test` writes: by folder, by server, by file.
 
 `python -m tests.project.durations [build/junit.xml]`
 """

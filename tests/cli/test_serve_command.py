@@ -47,7 +47,7 @@ def served(*arguments: str, environment: dict[str, str] | None = None) -> Iterat
     )
     assert process.stderr is not None
     stderr, address = "", None
-    ends = time.monotonic() + 60
+    ends = time.monotonic() + 120
     while address is None and time.monotonic() < ends and process.poll() is None:
         if select.select([process.stderr], [], [], 1)[0]:
             stderr += process.stderr.read(10_000).decode()

@@ -148,9 +148,10 @@ def test_what_is_only_seen_again_changes_nothing(both: Both) -> None:
 
 
 def test_a_column_that_is_dropped_and_comes_back(both: Both) -> None:
-    both.store.apply(batch([edge("a#1 -> b#1", job="b"), edge("a#2 ~> c", job="c")], columns={"a": ["1", "2"]}))
-    for number, columns in enumerate((["1"], ["1", "2"]), 1):
-        both.store.apply(batch((), at=NOW + timedelta(days=number), columns={"a": columns}))
+    found_again = [edge("a#1 -> b#1", job="b"), edge("a#2 -> c#1", job="c")]
+    both.store.apply(batch(found_again, columns={"a": ["1", "2"]}))
+    for number, (stated_edges, columns) in enumerate((([], ["1"]), (found_again, ["1", "2"])), 1):
+        both.store.apply(batch(stated_edges, at=NOW + timedelta(days=number), columns={"a": columns}))
         expected, found = (impact(one, target("a")) for one in (both.store, both.beside))
         assert whole(found) == whole(expected), columns
         assert both.beside.explore(type, Direction.DOWNSTREAM) is ArrayExplorer

@@ -123,7 +123,7 @@ chromium: mariadb # a browser for the explorer's tests; after the other one, sin
 COMPILED := build/pycache/.compiled
 
 # Each test process reads all tests: with their assertions compiled it takes half as long.
-$(COMPILED): $(VENV)/.installed
+$(COMPILED): $(VENV)/.installed | setup
 	@echo "compiling the tests (half a minute)"
 	@$(BIN)/pytest --collect-only -q >/dev/null
 	@touch $@

@@ -14,7 +14,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.seeded_faults.faults import Fault, copied_tree, read_faults
+from tests.seeded_faults.seeding import Fault, copied_tree, read_faults
 
 _ROOTS = (".", "editors", "graphql", "ingest")
 

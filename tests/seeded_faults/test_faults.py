@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.seeded_faults.faults import ROOT, read_faults
+from tests.seeded_faults.seeding import ROOT, read_faults
 
 
 def test_each_fault_can_be_made() -> None:

@@ -1,4 +1,4 @@
-"""The faults of `faults.toml`, and a copy of the working tree in which one of them can be made."""
+"""The faults of the folder `faults`, and a copy of the working tree in which one of them can be made."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from shutil import copyfile
 __all__ = ["ROOT", "Fault", "copied_tree", "read_faults"]
 
 ROOT = Path(__file__).parents[2]
+_LISTS = ("sql", "stores", "traversal", "ingest", "comparison", "service_and_commands")
 _UNTRACKED = (".venv", ".venv-dbt", ".spark-4.0", ".spark-4.1", "build")
 """What tests need beside the source; the copy links to it."""
 
@@ -44,9 +45,9 @@ class Fault:
 
 
 def read_faults() -> list[Fault]:
-    """Return the faults, in the order of the file."""
-    text = Path(__file__).with_name("faults.toml").read_text(encoding="utf-8")
-    return [Fault(**one) for one in tomllib.loads(text)["fault"]]
+    """Return the faults, in the order of the lists."""
+    texts = [(Path(__file__).with_name("faults") / f"{name}.toml").read_text(encoding="utf-8") for name in _LISTS]
+    return [Fault(**one) for text in texts for one in tomllib.loads(text)["fault"]]
 
 
 def copied_tree(folder: Path) -> Path:

@@ -157,6 +157,16 @@ def test_a_column_that_is_dropped_and_comes_back(both: Both) -> None:
         assert both.beside.explore(type, Direction.DOWNSTREAM) is ArrayExplorer
 
 
+def test_fields_are_loaded_with_what_holds_them(both: Both) -> None:
+    both.store.apply(batch([edge("a#s.f -> b#1", job="b"), edge("a#s -> c#1", job="c")], columns=TABLES))
+    both.kept.load()
+    for name in ("a#s", "a#s.f"):
+        expected, found = (impact(one, target(name)) for one in (both.store, both.beside))
+        assert whole(found) == whole(expected)
+        assert found.total == 2
+        assert both.beside.explore(type, Direction.DOWNSTREAM) is ArrayExplorer
+
+
 def test_of_the_past_the_store_is_asked(both: Both) -> None:
     both.store.apply(batch([edge("a#1 -> b#1", job="b")]))
     assert both.beside.explore(type, Direction.DOWNSTREAM, as_of=NOW) is not ArrayExplorer

@@ -186,3 +186,12 @@ join: near { type: inner sql_on: ${orders.id} = ${near.id} ;; } }"""
         assert {"view/near.id ~> derived_table/best [JOIN]", "view/far.id ~> derived_table/best [JOIN]"} <= found
         assert "view/far.b ~> derived_table/best [GROUP_BY]" in found
         assert not any("total" in one and "GROUP_BY" in one for one in found)
+
+
+def test_what_a_count_is_filtered_by_decides_it(tmp_path: Path) -> None:
+    own = 'measure: open_ones { type: count filters: [region: "x"] } measure: all_of_them { type: count }'
+    with open_store(tmp_path / "store.db") as store:
+        files = {"m_model": MODEL + "explore: orders {}", "v_view": VIEW % own}
+        assert not read(store, tmp_path / "in", **files).diagnostics
+        assert of_tables(store, "view/orders.open_ones") == {"~raw.orders.region"}
+        assert of_tables(store, "view/orders.all_of_them") == set()

@@ -31,6 +31,14 @@ def test_ddl_text() -> None:
     assert [c.data_type for c in table.columns] == ["int", "decimal(10, 2)", "text"]
 
 
+def test_columns_that_are_changed_later() -> None:
+    changes = "ALTER TABLE shop.orders RENAME COLUMN city TO town; ALTER TABLE shop.orders ALTER COLUMN id TYPE bigint;"
+    dropped = 'ALTER TABLE shop.orders DROP COLUMN "Amount"; ALTER TABLE shop.orders RENAME TO sales;'
+    table = Catalog.from_ddl(f"{DDL} {changes} {dropped}", "postgres").find("shop.sales")
+    assert table is not None
+    assert [(c.name, c.data_type) for c in table.columns] == [("id", "bigint"), ("town", "text")]
+
+
 def test_ddl_file(tmp_path: Path) -> None:
     path = tmp_path / "schema.sql"
     path.write_text(DDL, encoding="utf-8")

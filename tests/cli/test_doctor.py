@@ -6,10 +6,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from lineage.doctor import installation
+from lineage.doctor import installation, store_state
 from lineage.model.batch import UNFINISHED, RunRecord
 from lineage.store import open_store
 from tests.cli.running import lineage
@@ -35,6 +36,15 @@ def _stored(path: Path, *runs: RunRecord, names: tuple[tuple[str, str], ...] = (
         for namespace, name in names:
             store.apply(batch(replace(table(name, "id", at=1), namespace=namespace)))
     return path
+
+
+def test_a_disk_that_is_nearly_full_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = _stored(tmp_path / "graph.db", HEALTHY)
+    left = SimpleNamespace(free=3_000_000)
+    monkeypatch.setattr(store_state, "shutil", SimpleNamespace(disk_usage=lambda _: left))
+    [(message, level)] = _found(path).items()
+    assert message.startswith("3 MB are free beside a store of ")
+    assert level == "warning"
 
 
 def test_all_is_well(tmp_path: Path) -> None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import csv
 import json
 import logging
-import os
-import subprocess
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -20,7 +18,7 @@ import pytest
 
 from lineage.store import open_store
 from tests.cli.running import lineage
-from tests.cli.test_serve_command import LINEAGE, served
+from tests.cli.test_serve_command import served
 from tests.service.collecting import collecting
 from tests.service.running import running
 
@@ -179,40 +177,6 @@ def test_a_log_whose_columns_are_mapped_wrongly(tmp_path: Path, logged: pytest.L
     texts = [text for one in said for text in (one.out, one.err)]
     assert "one is written xxxxxx" in said[0].err
     check(tmp_path, *texts, *answers(store), logged.text, besides=[log, headless, named])
-
-
-SESSION = (
-    "SET search_path = mart",
-    "CREATE TEMP TABLE held AS SELECT a, 'SECRETheld' AS b FROM t WHERE ssn = '918273641' -- SECRETnote",
-    "CREATE TEMP TABLE kept AS SELECT a, encrypt(b, 'SECRETkey') AS b, regexp_replace(c, '918273643', '') AS c, "
-    "j->>'id' AS d FROM crosstab('select a from t where ssn = ''SECRETinner''') AS p (a int, b int, c text, j json)",
-    "INSERT INTO held SELECT a, 'SECRETcut FROM t WHERE card = 918273642",
-)
-GOES_ON = ("INSERT INTO v7 SELECT a, b FROM held WHERE b = 'SECRETlater'", "INSERT INTO v6 SELECT a FROM kept")
-
-
-def test_a_log_that_is_followed(tmp_path: Path) -> None:
-    """Its checkpoint holds what a micro-batch states and the statements of sessions that go on."""
-    landing, store, checkpoint = tmp_path / "landing", tmp_path / "s.db", tmp_path / "checkpoint"
-    landing.mkdir()
-    rows = log_rows()
-    columns = (*LOG_COLUMNS, "session")
-    for number, texts in enumerate((SESSION, GOES_ON)):
-        opened = [(text, f"2026-01-01T0{number}:00:00Z", "ana", "success", "", "postgres", "s1") for text in texts]
-        given = write_log(landing / f"{number}.csv", [*((*row, "") for row in rows[number::2]), *opened], columns)
-        os.utime(given, (1_000_000 + number, 1_000_000 + number))
-    (landing / "2.csv").write_text(f"one,two\n{MARK},{DIGITS}\n")
-    done = subprocess.run(
-        [
-            *(LINEAGE, "ingest", "log", landing, "--source", "generic", "--once", "--at-once", "1"),
-            *("--checkpoint", checkpoint, "--store", store),
-        ],
-        capture_output=True, text=True, check=False, timeout=300, cwd=tmp_path,
-    )  # fmt: skip
-    assert "batch 1:" in done.stderr, done.stderr
-    assert {path.suffix for path in checkpoint.iterdir()} >= {".stated", ".sessions"}
-    assert lineage("root-cause", "mart.v7.a", "--store", store).code == 0
-    check(tmp_path, done.stdout, done.stderr, *answers(store), besides=landing.iterdir())
 
 
 POSTGRES_LINES = [

@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 from lineage.store import open_store
+from tests.cli.running import lineage
 from tests.events.event_builders import event
 from tests.neo4j_fixture import Neo4jAddress
 from tests.service.graph import fill
@@ -37,7 +38,7 @@ def path(tmp_path: Path) -> Path:
 
 @contextlib.contextmanager
 def served(
-    *arguments: str, environment: dict[str, str] | None = None, seconds: float = 60
+    *arguments: str, environment: dict[str, str] | None = None, seconds: float = 120
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """Yield the address and the process of a service, which has some time to start, and is ended with the block."""
     process = subprocess.Popen(
@@ -68,11 +69,6 @@ def data(address: str, query: str) -> dict[str, object]:
     assert "errors" not in answer, answer
     reply: dict[str, object] = answer["data"]
     return reply
-
-
-def failing(*arguments: str) -> tuple[int, str]:
-    done = subprocess.run([LINEAGE, *arguments], capture_output=True, text=True, check=False, timeout=60)
-    return done.returncode, done.stderr
 
 
 def test_it_answers_and_ends_when_it_is_told(path: Path) -> None:
@@ -185,17 +181,17 @@ def test_what_cannot_be_started_says_why(tmp_path: Path) -> None:
         (("--oidc-issuer", "https://id.example"), "--oidc-audience"),
         (("--trusted-documents", str(tmp_path)), "there are no documents"),
     ):
-        code, stderr = failing("serve", *arguments)
-        assert code == 2, stderr
-        assert expected in " ".join(stderr.replace("│", " ").split()), stderr
+        done = lineage("serve", *arguments)
+        assert done.code == 2, done.err
+        assert expected in " ".join(done.err.replace("│", " ").split()), done.err
 
 
 def test_a_port_in_use_is_said_before_the_store_is_opened(path: Path, tmp_path: Path) -> None:
     with served("--store", str(path)) as (address, _):
         port = address.rpartition(":")[2]
-        code, stderr = failing("serve", "--store", str(tmp_path / "other.db"), "--port", port)
-    assert code == 3
-    assert stderr.splitlines() == [
+        done = lineage("serve", "--store", tmp_path / "other.db", "--port", port)
+    assert done.code == 3
+    assert done.err.splitlines() == [
         f"error: 127.0.0.1:{port} is in use by another program",
         "stop the other program, or choose a port with --port (0 selects a free one)",
     ]
@@ -204,31 +200,26 @@ def test_a_port_in_use_is_said_before_the_store_is_opened(path: Path, tmp_path: 
 
 def test_tokens_by_command(path: Path, tmp_path: Path) -> None:
     file = tmp_path / "tokens.json"
-    made = subprocess.run(
-        [LINEAGE, "token", "create", "tests", "--role", "reader", "--expires", "1h", "--tokens", str(file)],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    token = made.stdout.strip()
+    token = lineage("token", "create", "tests", "--role", "reader", "--expires", "1h", "--tokens", file).out.strip()
     with served("--store", str(path), "--tokens", str(file)) as (address, _):
         query = {"query": "{ service { version } }"}
         assert "errors" in httpx.post(f"{address}/graphql", json=query).json()
         answer = httpx.post(f"{address}/graphql", json=query, headers={"Authorization": f"Bearer {token}"}).json()
         assert "errors" not in answer
-    listing = [LINEAGE, "token", "list", "--format", "json", "--tokens", str(file)]
-    listed = subprocess.run(listing, capture_output=True, text=True, check=True)
-    [row] = json.loads(listed.stdout)
+    [row] = lineage("token", "list", "--format", "json", "--tokens", file).json
     assert (row["name"], row["roles"], row["valid"]) == ("tests", "reader", True)
-    assert failing("token", "revoke", row["id"], "--tokens", str(file))[0] == 0
-    assert failing("token", "revoke", row["id"], "--tokens", str(file))[0] == 2
-    assert failing("token", "create", "x", "--role", "king", "--tokens", str(file))[0] == 2
-    assert failing("token", "create", "x", "--role", "reader", "--expires", "soon", "--tokens", str(file))[0] == 2
+    assert lineage("token", "revoke", row["id"], "--tokens", file).code == 0
+    assert lineage("token", "revoke", row["id"], "--tokens", file).code == 2
+    assert lineage("token", "create", "x", "--role", "king", "--tokens", file).code == 2
+    assert lineage("token", "create", "x", "--role", "reader", "--expires", "soon", "--tokens", file).code == 2
 
 
 @pytest.mark.parametrize("command", ["serve", "mcp", "demo", "token", "ingest"])
 def test_commands_of_other_packages_are_commands_like_ours(command: str) -> None:
-    done = subprocess.run([LINEAGE, command, "--help"], capture_output=True, text=True, check=True)
-    assert "--install-completion" not in done.stdout
-    assert ("COMMAND [ARGS]" in done.stdout) == (command in ("token", "ingest"))
+    done = lineage(command, "--help")
+    assert done.code == 0
+    assert "--install-completion" not in done.out
+    assert ("COMMAND [ARGS]" in done.out) == (command in ("token", "ingest"))
 
 
 def test_a_file_of_tokens_that_is_not_there_is_said(path: Path, tmp_path: Path) -> None:

@@ -8,6 +8,8 @@ from typing import Any
 import pytest
 
 from lineage.store import open_store
+from lineage_ingest.dbt.artifacts.manifest_nodes import Config
+from lineage_ingest.dbt.builds.row_matching import deciding_columns
 from tests.dbt.manifests import manifest, model, source
 from tests.dbt.test_broken_artifacts import edges, found, ingest
 
@@ -100,6 +102,16 @@ def test_what_decides_which_rows_a_table_has(tmp_path: Path, config: dict[str, A
     assert found(summary) == set()
     assert row_edges(tmp_path) == expected
     assert summary.batch.run.counts["edges"] == summary.applied.edges_created
+
+
+@pytest.mark.parametrize(
+    ("adapter", "strategy", "columns"),
+    [("trino", None, ()), ("trino", "merge", ("id",)), ("postgres", None, ("id",)), ("postgres", "append", ())],
+)
+def test_an_adapter_may_add_rows_unless_a_strategy_is_configured(
+    adapter: str, strategy: str | None, columns: tuple[str, ...]
+) -> None:
+    assert deciding_columns(Config(unique_key="id", incremental_strategy=strategy), adapter) == columns
 
 
 @pytest.mark.parametrize(

@@ -30,11 +30,10 @@ def _everything(base: ProjectRevision, head: ProjectRevision) -> set[str]:
     return {*base.definitions, *head.definitions}
 
 
-@pytest.mark.parametrize("seed", range(2))
 def test_an_edit_has_the_effects_that_comparing_everything_finds(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shop, rng = normalized(new_shop(seed)), random.Random(seed)
+    shop, rng = normalized(new_shop(0)), random.Random(0)
     base = _project(shop, tmp_path / "base")
     left_alone = edits = 0
     for name in EDITS:

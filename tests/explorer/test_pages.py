@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +11,8 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from lineage.store import open_store
-from tests.cli.test_serve_command import LINEAGE, served
+from tests.cli.running import lineage
+from tests.cli.test_serve_command import served
 from tests.explorer.estate import HTML, fill
 from tests.explorer.lineage_page import cards, ready, row, show
 
@@ -140,12 +140,9 @@ def test_stewards_describe_tag_assert_and_retire_in_place(page: Page, mutable: s
 
 def test_a_service_with_tokens_asks_for_one(browser: Browser, store_path: Path, tmp_path: Path) -> None:
     tokens = {"LINEAGE_TOKENS": str(tmp_path / "tokens")}
-    made = subprocess.run(
-        [LINEAGE, "token", "create", "ana", "--role", "reader", "--tokens", tokens["LINEAGE_TOKENS"]],
-        capture_output=True, text=True, check=True,
-    )  # fmt: skip
-    token = re.search(r"lin\w*_[\w-]+|^\S{30,}$", made.stdout, re.MULTILINE)
-    assert token, made.stdout
+    made = lineage("token", "create", "ana", "--role", "reader", "--tokens", tokens["LINEAGE_TOKENS"])
+    token = re.search(r"lin\w*_[\w-]+|^\S{30,}$", made.out, re.MULTILINE)
+    assert token, made
     with served("--store", str(store_path), "--auth", "--tokens", tokens["LINEAGE_TOKENS"]) as (url, _):
         context = browser.new_context()
         page = context.new_page()

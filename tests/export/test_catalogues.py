@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from lineage.export.google import LINKS_PER_EVENT, LINKS_PER_RUN, MOST_BYTES, google_events
-from lineage.export.openmetadata import CLASSIFICATION
+from lineage.export.openmetadata import CLASSIFICATION, _joined
 from lineage.governance.tags.rules import default_rules
 from lineage.governance.tags.tagging import classify
 from lineage.model.influence.transformations import EdgeKind
@@ -190,3 +190,7 @@ def test_openlineage_events_have_tags(tagged: Path) -> None:
     with open_store(tagged) as store:
         known = classify(store, default_rules()).tags
     assert tags == {(*_split(key), one.name) for key, listed in known.items() for one in listed}
+
+
+def test_a_quoted_part_of_a_name_in_openmetadata_has_its_quotes_doubled() -> None:
+    assert _joined("shop", 'a "b".c', "d") == 'shop."a ""b"".c".d'

@@ -71,3 +71,12 @@ def test_what_is_gone_may_be_made_of_itself(circle: tuple[str, str]) -> None:
     made.append(edge(*circle, VALUE, Subtype.AGGREGATION))
     past = list(edges_past(made, [edge("x", "out", VALUE, Subtype.IDENTITY)], {"t#x", "t#y"}.__contains__))
     assert {(one.source, one.target) for one in past} == {("t#base", "t#out")}
+
+
+@pytest.mark.parametrize("doubt", ["limited", "ambiguous"])
+def test_a_doubt_about_either_step_is_one_about_the_way(doubt: str) -> None:
+    sure = [edge("base", "x", VALUE, Subtype.IDENTITY), edge("x", "out", VALUE, Subtype.IDENTITY)]
+    for number in range(2):
+        first, second = (replace(one, **{doubt: place == number}) for place, one in enumerate(sure))  # type: ignore[arg-type]
+        [past] = edges_past([first], [second], {"t#x"}.__contains__)
+        assert getattr(past, doubt) is True

@@ -180,11 +180,12 @@ def asked(store: GraphStore) -> Iterator[Service]:
 
 def test_strings_stay_strings(asked: Service, store: GraphStore) -> None:
     before = store.dump()
+    step = 3 if store.is_file else 6  # every string is tried in many places: a server takes longer to answer
     for number, place in enumerate(PLACES):
         if place.operation != "query":
             continue
         arguments = _replies(asked, place, INNOCENT)
-        for value in TRIES[number % 3 :: 3]:
+        for value in TRIES[number % step :: step]:
             found = _replies(asked, place, value)
             assert (place.way[0], place.argument) in OTHERWISE or found == arguments, (str(place), value)
     assert store.dump() == before
@@ -202,13 +203,13 @@ def test_no_scope_is_all(asked: Service) -> None:
 
 def test_strings_of_changes_stay_strings(asked: Service, store: GraphStore) -> None:
     before = store.dump()
-    for place in PLACES:
+    for number, place in enumerate(PLACES):
         if place.operation == "query" or (place.way[0], place.argument) in OTHERWISE:
             continue
         arguments = _replies(asked, place, INNOCENT)
         nothing = place.way[0] == "forget"  # of what is not there, nothing is forgotten
         assert arguments[1] or nothing, f"{place} should be refused"
-        for value in TRIES:
+        for value in TRIES if store.is_file else TRIES[number % 3 :: 3]:
             assert _replies(asked, place, value) == arguments, (str(place), value)
     assert store.dump() == before
 

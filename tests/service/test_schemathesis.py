@@ -14,7 +14,7 @@ from tests.service.graph import fill
 from tests.service.running import Service, running
 
 _FEW = settings(
-    max_examples=12,
+    max_examples=6,
     deadline=None,
     derandomize=True,
     phases=[Phase.generate],

@@ -7,7 +7,7 @@ import random
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
@@ -139,8 +139,10 @@ APPLY = """
 import pickle, sys
 from lineage.store import open_store
 with open_store(sys.argv[1], user=sys.argv[2], password=sys.argv[3]) as store:
-    for part in pickle.load(sys.stdin.buffer):
-        store.apply(part)
+    while parts := pickle.load(sys.stdin.buffer):
+        for part in parts:
+            store.apply(part)
+        print("applied", flush=True)
 """
 
 
@@ -154,22 +156,35 @@ def test_processes_write_a_batch_beside_another_writer(
     alone = _started(lambda: [server.apply(one) for one in apart])
     for one in apart:
         embedded.apply(one)
-    for _ in range(2):
-        new_batch = random_batch(chance, at_most=20)
-        embedded.apply(new_batch)
-        for same_round in server.parts(new_batch):
-            _in_processes(neo4j_uri, same_round, same_round[::-1])
+    with _writer(neo4j_uri) as forwards, _writer(neo4j_uri) as backwards:
+        for _ in range(2):
+            new_batch = random_batch(chance, at_most=20)
+            embedded.apply(new_batch)
+            for same_round in server.parts(new_batch):
+                with ThreadPoolExecutor(2) as pool:
+                    list(pool.map(_applied, (forwards, backwards), (same_round, same_round[::-1])))
     alone.join(WAIT)
     assert not alone.is_alive()
     assert server.dump() == embedded.dump()
 
 
-def _in_processes(address: Neo4jAddress, *new_batch: list[BatchPart]) -> None:
+@contextmanager
+def _writer(address: Neo4jAddress) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a process that applies the parts that it is sent."""
     arguments = [sys.executable, "-c", APPLY, address.uri, address.user, address.password]
-    with ThreadPoolExecutor(len(new_batch)) as pool:
-        sent = [pool.submit(subprocess.run, arguments, input=pickle.dumps(one), check=True) for one in new_batch]
-        for process in sent:
-            process.result()
+    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _applied(writer: subprocess.Popen[bytes], new_parts: Sequence[BatchPart]) -> None:
+    assert writer.stdin is not None
+    assert writer.stdout is not None
+    pickle.dump(list(new_parts), writer.stdin)
+    writer.stdin.flush()
+    assert writer.stdout.readline() == b"applied\n"
 
 
 def _until(store: GraphStore, new_batch: LineageBatch, stage: parts.Stage) -> tuple[list[BatchPart], list[BatchPart]]:

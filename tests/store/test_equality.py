@@ -65,7 +65,7 @@ def test_what_was_pruned_is_not_revived_by_reading_it_again(
 
 def test_a_batch_applied_twice_in_a_row_is_as_once(store: GraphStore) -> None:
     chance = random.Random(11)
-    for _ in range(30):
+    for _ in range(30 if store.is_file else 10):
         new_batch = random_batch(chance)
         store.apply(new_batch)
         once = store.dump()

@@ -12,7 +12,7 @@ from lineage.store.planning.chunking.chunks import LOCK_STRIPES
 from tests.neo4j_fixture import Neo4jAddress
 from tests.store.batch_builders import batch, live, view
 
-TRIES, AT_ONCE = 3, 3
+TRIES, AT_ONCE = 2, 3
 
 
 def erase(driver: neo4j.Driver) -> None:

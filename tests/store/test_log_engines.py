@@ -41,6 +41,8 @@ _LOGS = [("snowflake", "parquet"), ("mysql", "jsonl"), ("redshift", "jsonl")]
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
     """A Spark session for all tests here: starting one takes longer than the tests. It logs its events."""
     conf = {
+        # The engine makes eight partitions of this one: what is tested are several, and each is a task with its costs.
+        "spark.default.parallelism": "1",
         "spark.sql.shuffle.partitions": "2", "spark.eventLog.enabled": "true", "spark.eventLog.compress": "false",
         "spark.eventLog.dir": tmp_path_factory.mktemp("events").as_uri(), "spark.eventLog.rolling.enabled": "false",
     }  # fmt: skip

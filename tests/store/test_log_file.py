@@ -6,13 +6,16 @@ from __future__ import annotations
 
 import random
 import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from lineage.store import StoreDamagedError, open_store
+from lineage.store.sqlite.log_file import log_of
 from lineage.store.sqlite.maintenance import find_damage, recover
 from lineage.store.values import GraphDump
 from tests.cli.running import lineage
@@ -77,3 +80,18 @@ def test_the_command_says_what_to_do(killed: Path, tmp_path: Path) -> None:
         assert (found.code, "store.db-wal was cut off" in found.err) == (3, True), command
     assert "what could be read is kept" in lineage("store", "recover", "--store", path).out
     assert lineage("store", "verify", "--store", path).code == 0
+
+
+def test_what_is_not_committed_does_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "store.db"
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA journal_mode = wal")
+        connection.execute("PRAGMA cache_size = 5")  # what does not fit is written to the log before it is committed
+        connection.execute("CREATE TABLE t (a)")
+        connection.commit()
+        committed, length = log_of(path, is_open=True), path.with_name("store.db-wal").stat().st_size
+        connection.executemany("INSERT INTO t VALUES (zeroblob(?))", [(3_000,)] * 200)
+        assert path.with_name("store.db-wal").stat().st_size > length
+        assert log_of(path, is_open=True) == committed
+        connection.commit()
+        assert log_of(path, is_open=True) != committed

@@ -22,7 +22,7 @@ __all__ = ["cluster"]
 
 pytestmark = pytest.mark.xdist_group("spark_cluster")
 
-TEMPLATES = 300
+TEMPLATES = 150
 
 
 @pytest.fixture(scope="module")

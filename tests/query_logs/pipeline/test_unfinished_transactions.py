@@ -30,6 +30,7 @@ BEGIN, COMMIT = "Query\tstart transaction", "Query\tcommit"
         (("Query\tset autocommit = 0", COMMIT, INSERT, QUIT), False),
         ((BEGIN, COMMIT, BEGIN, INSERT, QUIT), False),
         ((BEGIN, "Query\tcommit and chain", INSERT, QUIT), False),
+        ((BEGIN, INSERT, "Query\tsavepoint p", "Query\trollback to p", QUIT), False),
         ((BEGIN, INSERT, COMMIT, QUIT), True),
         ((BEGIN, "Query\trollback", INSERT, QUIT), True),
         ((BEGIN, INSERT, "Query\tcreate table z (a int)", QUIT), True),

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import random
 import signal
-from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
+from lineage_ingest.query_log.streaming.stream_input import StreamInput
 from tests.kafka_fixture import KafkaBroker
+from tests.query_logs.streaming.following import SOURCE, followed
 from tests.query_logs.streaming.running import (
     PIECES,
     batches,
@@ -25,36 +26,29 @@ from tests.query_logs.streaming.running import (
 )
 
 
-@pytest.fixture(scope="module")
-def whole(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    """What a graph holds when all pieces were followed, file by file, and nothing happened."""
-    folder = tmp_path_factory.mktemp("whole")
-    code, printed = finished(land(folder / "files"), "--once", "--at-once", 1, "-s", folder / "graph.db")
-    assert code in (0, 1), printed  # one statement does not parse: a process that was killed may have stored it
-    assert f"{len(PIECES)} batches, {sum(map(len, PIECES))} rows" in printed
-    return graph(folder / "graph.db")
-
-
-def killed_until_it_ends(seed: int, points: Sequence[int], *arguments: object) -> int:
-    """Kill the stream soon after so many micro-batches, one process a point, then let it end; return how many died."""
-    pick = random.Random(seed)
-    kills = sum(killed(after, pick.uniform(0, 2), *arguments) for after in points)
+def killed_once_until_it_ends(seed: int, *arguments: object) -> None:
+    """Kill the stream soon after its first micro-batch, within the next one mostly, then let it end."""
+    assert killed(1, random.Random(seed).uniform(0, 2), *arguments)
     code, printed = finished(*arguments)
     assert code in (0, 1), printed  # one statement does not parse: a process that was killed may have stored it
-    return kills
 
 
+def undisturbed(files: Path, store: Path) -> list[str]:
+    """Return what a graph holds that was followed in this process, file by file."""
+    followed(StreamInput(SOURCE, (str(files),), at_once=1), store)
+    return graph(store)
+
+
+@pytest.mark.xdist_group("streams")
+@pytest.mark.usefixtures("spark")
 def test_a_folder(tmp_path: Path) -> None:
-    options = (land(tmp_path / "files"), "--once", "--at-once", 1, "-s", tmp_path / "graph.db")
-    # After the beginning, then after the first micro-batch of the second process: within the next one, mostly.
-    assert killed_until_it_ends(1, (0, 1), *options) > 0
+    killed_once_until_it_ends(1, land(tmp_path / "files"), "--once", "--at-once", 1, "-s", tmp_path / "graph.db")
     [checkpoint] = (tmp_path / "graph.db.streams").iterdir()
     together = land_together(tmp_path / "together", files_of_batches(checkpoint))
-    _, printed = finished(together, "--once", "--at-once", 1, "-s", tmp_path / "together.db")
-    assert f"{sum(map(len, PIECES))} rows" in printed
-    assert graph(tmp_path / "graph.db") == graph(tmp_path / "together.db")
+    assert graph(tmp_path / "graph.db") == undisturbed(together, tmp_path / "together.db")
 
 
+@pytest.mark.xdist_group("kafka")
 def test_kafka(tmp_path: Path, kafka: KafkaBroker) -> None:
     kafka.send("queries", [line for piece in range(len(PIECES)) for line in lines(piece)])
     jars = f"spark.jars={','.join(map(str, kafka.connector))}"
@@ -63,10 +57,11 @@ def test_kafka(tmp_path: Path, kafka: KafkaBroker) -> None:
     code, printed = finished(*options, "-s", tmp_path / "whole.db")
     assert code == 1, printed
     assert f"{sum(map(len, PIECES))} rows" in printed
-    assert killed_until_it_ends(3, (1,), *options, "-s", tmp_path / "killed.db") > 0
+    killed_once_until_it_ends(3, *options, "-s", tmp_path / "killed.db")
     assert graph(tmp_path / "killed.db") == graph(tmp_path / "whole.db")
 
 
+@pytest.mark.xdist_group("streams")
 def test_files_that_land_while_it_runs_and_an_end_by_sigterm_to_all(whole: list[str], tmp_path: Path) -> None:
     files = land(tmp_path / "files", [0])
     options = (files, "--every", 0.5, "--fail-on", "statement", "-s", tmp_path / "lived.db")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -12,48 +12,17 @@ from unittest import mock
 import pytest
 
 from lineage.store import GraphStore, open_store
-from lineage_ingest.query_log.pipeline.engines.opening import SparkOptions, spark_session
-from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.sources import source_named
 from lineage_ingest.query_log.streaming import micro_batches as module
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
-from lineage_ingest.query_log.streaming.micro_batches import BatchDone, follow_stream
+from lineage_ingest.query_log.streaming.micro_batches import BatchDone
 from lineage_ingest.query_log.streaming.stream_errors import StreamFailedError
 from lineage_ingest.query_log.streaming.stream_input import StreamInput
 from tests.query_logs.broken_files import break_files
-from tests.query_logs.pipeline.running import AT
-from tests.query_logs.streaming.running import MAPPING, PIECES, files_of_batches, graph, land, land_together
+from tests.query_logs.streaming.following import SOURCE, followed
+from tests.query_logs.streaming.running import PIECES, files_of_batches, graph, land, land_together
 
-SOURCE = source_named("generic", dialect="postgres", mapping=MAPPING)
-OPTIONS = SparkOptions("local[2]", {"spark.sql.shuffle.partitions": "2", "spark.default.parallelism": "2"})
-
-
-@pytest.fixture(scope="module", autouse=True)
-def spark() -> Iterator[None]:
-    """One Spark for all of these; `follow_stream` takes the session that runs."""
-    with spark_session(OPTIONS):
-        yield
-
-
-def followed(
-    given: StreamInput,
-    path: Path,
-    *,
-    opened: Callable[[GraphStore], GraphStore] = lambda store: store,
-    done: Callable[[BatchDone], None] | None = None,
-    stopping: threading.Event | None = None,
-) -> None:
-    with Checkpoint.open(path.with_suffix(".stream"), str(path), SOURCE.name, given.inputs) as checkpoint:
-        follow_stream(
-            given,
-            lambda: opened(open_store(path)),
-            LogContext("generic log", AT),
-            checkpoint,
-            OPTIONS,
-            once=True,
-            done=done,
-            stopping=stopping,
-        )
+pytestmark = [pytest.mark.xdist_group("streams"), pytest.mark.usefixtures("spark")]
 
 
 class Interrupted(Exception):  # noqa: N818  not an error of the product's
@@ -93,18 +62,6 @@ class Points:
             self.passed()
 
         return wrote
-
-
-@pytest.fixture(scope="module")
-def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return land(tmp_path_factory.mktemp("log") / "files")
-
-
-@pytest.fixture(scope="module")
-def whole(files: Path, tmp_path_factory: pytest.TempPathFactory) -> list[str]:
-    path = tmp_path_factory.mktemp("whole") / "graph.db"
-    followed(StreamInput(SOURCE, (str(files),), at_once=1), path)
-    return graph(path)
 
 
 def test_a_file_that_cannot_be_read_is_a_failed_file_and_ends_nothing(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from tests.neo4j_fixture import Neo4jAddress
 from tests.soundness.warehouse.campaign import Campaign, Plan
 from tests.soundness.warehouse.check import Settings
 
-WAREHOUSES, CHUNK, SEED = 50, 10, 1
+WAREHOUSES, CHUNK, SEED = 30, 10, 1
 
 
 @pytest.mark.parametrize("first", range(0, WAREHOUSES, CHUNK))

@@ -81,8 +81,8 @@ def test_the_engines_agree(texts: list[str], dialect: str) -> None:
 
 
 def test_the_engines_agree_on_real_sql(texts: list[str]) -> None:
-    for text in texts:
-        for dialect in ("postgres", "bigquery"):
-            expected = results(PYTHON, text, dialect)
-            for engine in ENGINES[1:]:
-                assert results(engine, text, dialect) == expected, repr(text)
+    for number, text in enumerate(texts):
+        dialect = ("postgres", "bigquery")[number % 2]
+        expected = results(PYTHON, text, dialect)
+        for engine in ENGINES[1:]:
+            assert results(engine, text, dialect) == expected, repr(text)

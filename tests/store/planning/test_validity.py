@@ -127,3 +127,9 @@ def test_the_text_of_a_meaning_is_that_of_earlier_versions() -> None:
     assert str(Meaning((Subtype.JOIN,), masking=True)) == said
     both = (Subtype.IDENTITY, Subtype.AGGREGATION)
     assert len({str(Meaning(both, partly_masking=partly)) for partly in ((), both[:1], both[1:])}) == 3
+
+
+def test_what_goes_on_beyond_a_window_was_seen_until_its_end() -> None:
+    known: History = (Period(day(1), None, day(1), PLAIN),)
+    stated = Period(day(2), day(5), day(2), PLAIN)
+    assert set_window(known, (day(2), day(5)), stated, Timeline()) == (Period(day(1), None, day(5), PLAIN),)

@@ -1,0 +1,1 @@
+"""Faults of one line each that the tests must find, as data in the folder `faults`."""

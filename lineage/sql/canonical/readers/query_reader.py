@@ -136,8 +136,8 @@ class QueryReader(SelectReader):
         clauses = (*block.clauses, *left.clauses, *right.clauses)
         stored = digest("stored", block.rows, keys, order)
         unique = frozenset(value.digest for _, value in columns)
-        keys = frozenset([unique]) if distinct and block.stability is not Stability.VOLATILE else frozenset()
-        return TableForm(block.rows, columns, stored, stability=block.stability, clauses=clauses, keys=keys)
+        row_keys = frozenset([unique]) if distinct and block.stability is not Stability.VOLATILE else frozenset()
+        return TableForm(block.rows, columns, stored, stability=block.stability, clauses=clauses, keys=row_keys)
 
     # What no rule reads
 
@@ -155,10 +155,12 @@ class QueryReader(SelectReader):
         ]
         rows = digest("opaque", tree_digest(tree, self._text), sorted(contents.items()), outside)
         names: list[str] | None = None
+        selects: list[exp.Expr] = []
         if isinstance(tree, exp.Query):
+            selects = tree.selects
             names = [name for name in tree.named_selects if name]
-            is_any = any(one.meta.get("is_call") for one in tree.selects)
-            if tree.is_star or is_any or len(names) != len(tree.selects) or tree.find(exp.Columns) is not None:
+            is_any = any(one.meta.get("is_call") for one in selects)
+            if tree.is_star or is_any or len(names) != len(selects) or tree.find(exp.Columns) is not None:
                 names = None
         folded = self._identifiers.dialect.fold_column
         kinds = {self._functions.kind(one, self._text) for one in tree.walk() if isinstance(one, exp.Func)}
@@ -167,6 +169,6 @@ class QueryReader(SelectReader):
             stability = Stability.VOLATILE
         if names is None:
             return opaque_table(rows, None, stability)
-        makes_columns = any(one.find(*NAMES_COLUMNS) is not None for one in tree.selects)
+        makes_columns = any(one.find(*NAMES_COLUMNS) is not None for one in selects)
         opaque = opaque_table(rows, [str(folded(name)) for name in names], stability)
         return replace(opaque, is_ordered=not makes_columns)

@@ -34,7 +34,7 @@ def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "store.db"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="module")
 def address(store_path: Path) -> Iterator[str]:
     with served("--store", str(store_path)) as (url, _):
         yield url

@@ -39,8 +39,13 @@ def _server_killed(kind: str, scene: Scene) -> str:
     scene.estate.forget_saved()
     kills = 0
     for share in (0.3, 0.8):
-        faults = {"kill_after": int(share * size), "kill_pid": scene.place.pid(), "under": scene.folder / "store"}
-        ran = scene.estate.ingest(kind, store, **faults)
+        ran = scene.estate.ingest(
+            kind,
+            store,
+            kill_after=int(share * size),
+            kill_pid=scene.place.pid(),
+            under=scene.folder / "store",
+        )
         if not ran.done:
             said, kills = explained(ran, 3), kills + 1
         scene.place.start_again()

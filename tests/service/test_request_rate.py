@@ -8,6 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
+from starlette.datastructures import Headers
 
 from lineage.store import open_store
 from lineage_graphql.access.access_tokens import TokenFile
@@ -75,5 +76,5 @@ def test_few_callers_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     rate = request_rate.RequestRate(Settings(limits=Limits(rate=1)))
     for number in range(10):
         scope = {"path": "/graphql", "client": (f"10.0.0.{number}", 1)}
-        assert rate.seconds_to_wait(scope, request_rate.Headers({})) is None
+        assert rate.seconds_to_wait(scope, Headers({})) is None
     assert len(rate._buckets) == 3

@@ -119,7 +119,6 @@ class Guard:
                 extra={"method": scope["method"], "route": route, "status": status, "ms": round(seconds * 1000, 1)},
             )
 
-
     def _refusal(self, scope: Scope, headers: Headers) -> ASGIApp | None:
         """Return the refusal of a request that is not even looked at; None if there is none."""
         if foreign := refusal_of_foreign(scope["method"], scope["path"], headers):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 from functools import partial
-from typing import Any
 
 from tests.faults.clients import all_answered, kept, readiness, send_all, service, wait_until
 from tests.faults.places import NEO4J
@@ -40,12 +39,13 @@ def _server_killed(kind: str, scene: Scene) -> str:
     scene.estate.forget_saved()
     kills = 0
     for share in (0.3, 0.8):
-        faults: dict[str, Any] = {
-            "kill_after": int(share * size),
-            "kill_pid": scene.place.pid(),
-            "under": scene.folder / "store",
-        }
-        ran = scene.estate.ingest(kind, store, **faults)
+        ran = scene.estate.ingest(
+            kind,
+            store,
+            kill_after=int(share * size),
+            kill_pid=scene.place.pid(),
+            under=scene.folder / "store",
+        )
         if not ran.done:
             said, kills = explained(ran, 3), kills + 1
         scene.place.start_again()

@@ -46,7 +46,7 @@ def cte_steps(statement: OutlinedStatement) -> tuple[QueryStep, ...] | None:
     t a c b
     c b None b
     """
-    reader = _Reader(statement)
+    reader = _StepReader(statement)
     columns = len(statement.lineage.output_columns)
     outputs = list(statement.outputs())
     if not reader.ctes or not outputs or any(len(block.columns) != columns for _, block in outputs):
@@ -54,7 +54,7 @@ def cte_steps(statement: OutlinedStatement) -> tuple[QueryStep, ...] | None:
     return tuple(dict.fromkeys(reader.steps()))
 
 
-class _Reader:
+class _StepReader:
     def __init__(self, statement: OutlinedStatement) -> None:
         self._statement = statement
         self.ctes: dict[int, str] = {}

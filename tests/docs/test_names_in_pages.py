@@ -20,7 +20,20 @@ NOW = sorted(set(ALL) - {"CHANGELOG.md"})
 """Pages about the present: the changelog may name what is gone."""
 FOLDERS = ("lineage/", "ingest/", "graphql/", "tests/", "docs/", "model/", "query_log/", "planning/", "sql/")
 ROOTS = ("", "lineage", "ingest/lineage_ingest", "ingest/lineage_ingest/query_log", "graphql", "lineage/store")
-MEASURES = {"--jobs", "--only", "--seed", "--first", "--without", "--ignore", "--way", "--model", "--repeat", "--list", "--find-limit", "--large"}
+MEASURES = {
+    "--jobs",
+    "--only",
+    "--seed",
+    "--first",
+    "--without",
+    "--ignore",
+    "--way",
+    "--model",
+    "--repeat",
+    "--list",
+    "--find-limit",
+    "--large",
+}
 TOOLS = {*MEASURES, "--strict", "--batch", "--install-completion", "--help", "--version"}.union(
     {"--defer", "--empty", "--generate-info-schema", "--sample", "--select", "--state", "--static-analysis", "--vars"}
 )

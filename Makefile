@@ -20,7 +20,7 @@ N ?= 2000
 SEED ?= 1
 DIALECT ?= duckdb
 
-.PHONY: help setup native lock demo test soundness soundness-warehouse fuzz faults soak growth lint format bench docs dist check editor explorer vscode openlineage-schemas clean
+.PHONY: help setup native lock demo test soundness soundness-warehouse fuzz faults soak lint format bench docs dist check editor explorer vscode openlineage-schemas clean
 
 help: ## what each command does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-19s %s\n", $$1, $$2}'

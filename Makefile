@@ -13,8 +13,8 @@ export PYTHONPYCACHEPREFIX := $(CURDIR)/build/pycache
 # A uv that is already installed is taken; else one is put into a private venv.
 UV ?= $(shell command -v uv 2>/dev/null || echo .uv/bin/uv)
 STORE ?= embedded
-# -n: test processes. Two share a Neo4j server; more would need more memory than they save time.
-WORKERS ?= 2
+# -n: test processes. The third keeps two processors busy while servers answer; more need more memory than they save.
+WORKERS ?= 3
 # Random queries of `make soundness`, warehouses of `make soundness-warehouse`: how many, and which.
 N ?= 2000
 SEED ?= 1

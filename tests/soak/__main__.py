@@ -2,7 +2,7 @@
 
 Each second has so many requests: 60 % impact, 25 % search, 15 % events (START and COMPLETE of a run). A request's time
 counts from when it was due. A minute is a line of soak.csv; soak.html has the curves. With --find-limit the rate is
-raised by half until 5 % of the answers take longer than a second, or 1 % fail, and it is said what gives first.
+raised by half until 5 % of the answers take longer than a second, or 1 % fail, and the report names what gives first.
 """
 
 from __future__ import annotations

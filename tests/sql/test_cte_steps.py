@@ -24,6 +24,11 @@ CASES = {
     "WITH a AS (SELECT x FROM t) SELECT a.x, y FROM a, (WITH a AS (SELECT y FROM u) SELECT y FROM a) AS q": [
         "t.x -> a.x same", "a.x -> .x same", "a (2).y -> .y", "u.y -> a (2).y same",
     ],
+    'WITH "a (2)" AS (SELECT x FROM t), a AS (SELECT x FROM u) '
+    'SELECT q.x AS y, a.x, "a (2)".x AS z FROM "a (2)", a, (WITH a AS (SELECT x FROM v) SELECT x FROM a) AS q': [
+        "t.x -> a (2).x same", "u.x -> a.x same", "v.x -> a (3).x same",
+        "a (3).x -> .y", "a.x -> .x same", "a (2).x -> .z same",
+    ],
     "WITH a AS (SELECT f, v FROM t) SELECT CASE WHEN f > 0 THEN v END AS x FROM a": [
         "t.f -> a.f same", "t.v -> a.v same", "a.f ~> .x", "a.v -> .x",
     ],

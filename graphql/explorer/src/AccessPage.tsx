@@ -4,7 +4,7 @@ import { useAnswer } from "./loading";
 import { plural, words } from "./model";
 import { usePage } from "./navigation";
 import { Failure } from "./Notices";
-import { BlindSpots, Classes } from "./personalData";
+import { BlindSpots, Classes, ClassTags } from "./personalData";
 import type { Access, AccessReport } from "./source";
 
 export function AccessPage() {
@@ -92,11 +92,7 @@ function Table({ rows }: { rows: Access[] }) {
                   <b className={`badge ${one.exposure === "UNMASKED" ? "warn" : one.exposure === "MASKED" ? "good" : ""}`}>{words(one.exposure)}</b>
                 </td>
                 <td>
-                  {one.classes.map((name) => (
-                    <span key={name} className="tag">
-                      {name}
-                    </span>
-                  ))}
+                  <ClassTags names={one.classes} />
                 </td>
                 <td className="number">{one.queries.toLocaleString("en")}</td>
                 <td>{one.firstDay}</td>

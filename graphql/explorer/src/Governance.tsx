@@ -1,7 +1,7 @@
 /** Reports for who governs data: where personal data is, who read it, and which tables nobody used. */
 
 import { AccessPage } from "./AccessPage";
-import { BlindSpots, Classes } from "./personalData";
+import { BlindSpots, Classes, ClassTags } from "./personalData";
 import { useAnswer } from "./loading";
 import { groupBy, plural, words } from "./model";
 import { usePage } from "./navigation";
@@ -91,11 +91,7 @@ function Sources({ sources }: { sources: PersonalSource[] }) {
                   </button>
                 </td>
                 <td>
-                  {one.classes.map((name) => (
-                    <span key={name} className="tag">
-                      {name}
-                    </span>
-                  ))}
+                  <ClassTags names={one.classes} />
                 </td>
                 <td>{one.reasons.join("; ")}</td>
                 <td className="number">{one.holders}</td>

@@ -23,6 +23,14 @@ export function Classes({ names, counts, total }: { names: readonly string[]; co
   );
 }
 
+export function ClassTags({ names }: { names: readonly string[] }) {
+  return names.map((name) => (
+    <span key={name} className="tag">
+      {name}
+    </span>
+  ));
+}
+
 export function BlindSpots({ of, open = false }: { of: readonly string[]; open?: boolean }) {
   if (!of.length) return null;
   return (

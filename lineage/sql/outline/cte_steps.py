@@ -1,11 +1,14 @@
 """The lineage of a statement by way of its CTEs: from tables to CTEs, between CTEs, and into the output.
 
-Sub-queries without a name of their own are passed through; what their clauses read influences the query around them.
+Sub-queries in FROM are passed through; what their clauses read influences the query around them. Where it is
+not certain which column of a CTE a value comes from (a star over unknown columns, a scalar sub-query), the step leads
+from the table.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import chain, count
 from typing import NamedTuple
 
 from lineage.model.influence.transformations import EdgeKind
@@ -68,8 +71,8 @@ class _StepReader:
             place = mention.named_at.start, mention.named_at.end
             if place not in names:
                 name = statement.blocks[mention.blocks[0]].name or "?"
-                taken = sum(known.partition(" (")[0] == name for known in names.values())
-                names[place] = f"{name} ({taken + 1})" if taken else name
+                numbered = chain([name], (f"{name} ({number})" for number in count(2)))
+                names[place] = next(one for one in numbered if one not in self._columns)
                 self._columns[names[place]] = self._names_of(mention.blocks)
             self.ctes.update(dict.fromkeys(mention.blocks, names[place]))
 

@@ -26,8 +26,8 @@ def _frame(reader: PlanReader, node: PlanNode, _: list[PlanRelation]) -> PlanRel
             DiagnosticCode.UNSUPPORTED_SYNTAX,
             Severity.WARNING,
             f"the columns {names} come from an RDD, whose code no plan shows, or from a checkpointed frame that cannot "
-            "be told: it was checkpointed before lineage was enabled, or is joined with one whose columns it has: "
-            "their sources are not known",
+            "be identified: it was checkpointed before lineage was enabled, or is joined with one whose columns it "
+            "has: their sources are not known",
             "use column expressions instead of .rdd, enable lineage before checkpoints, and give columns that two "
             "checkpointed frames share another name (alias) before the second checkpoint",
         )

@@ -22,7 +22,7 @@ from typing import cast
 
 from lineage.catalog import Catalog
 from lineage.export.graph_part import GraphPart, read_part
-from lineage.export.html import html_page
+from lineage.export.page.explorer_file import html_page
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming
 from lineage.model.statement import StatementLineage

@@ -74,3 +74,25 @@ def test_diagrams_have_the_tables(store_path: Path) -> None:
     graph = exported(store_path, "dot", "--focus", "shop.orders").stdout
     assert f'"{key("shop.orders")}" -> "{key("stage.orders")}" [label="4"];' in graph
     assert "<img" not in exported(store_path, "mermaid").stdout
+
+
+def test_a_site_is_read_from_the_disk(page: Page, store_path: Path, tmp_path: Path) -> None:
+    done = exported(store_path, "site", str(tmp_path / "site"))
+    assert done.returncode == 0, done.stderr
+    asked: list[str] = []
+    said: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: said.append(message.text))
+    page.goto((tmp_path / "site" / "index.html").as_uri())
+    page.get_by_label("Find a table").fill("revenue")
+    expect(page.locator("tr.found:visible")).to_have_count(1)
+    page.get_by_role("link", name="mart.revenue").click()
+    picture = page.get_by_role("region", name="Neighbours of the table")
+    assert picture.locator("path.flow").first.evaluate("one => getComputedStyle(one).stroke") == "rgb(200, 32, 47)"
+    picture.get_by_role("link", name="stage.orders").click()
+    expect(page.get_by_role("heading", name="stage.orders")).to_be_visible()
+    page.get_by_role("link", name="Open in the explorer").click()
+    ready(page)
+    assert "stage.orders" in cards(page)
+    assert said == []  # the policy of the pages forbids nothing that they need
+    assert [url for url in asked if not url.startswith(("file:", "data:"))] == []

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from lineage.export.diagrams import dot, mermaid
 from lineage.export.graph_part import TooManyTablesError, read_part
+from lineage.export.picture.diagrams import dot, mermaid
 from lineage.store import GraphStore
 from lineage.traversal import resolve
 from tests.service.graph import fill
@@ -21,12 +21,12 @@ def test_the_whole_graph_or_what_a_focus_reaches(store: GraphStore) -> None:
     assert {one.key for one in whole.datasets} == {key(name) for name in ("users", "staged", "contacts", "copied")}
     assert len(whole.edges) == 6
     part = read_part(store, [resolve(store, "contacts.hashed")])
-    assert {one.key for one in part.datasets} == {key(name) for name in ("users", "staged", "contacts")}
+    assert {one.key for one in part.datasets} == {key(name) for name in ("users", "staged", "contacts", "copied")}
     pairs = {(edge.source, edge.target) for edge in part.edges}
     assert (key("staged.mail"), key("contacts.hashed")) in pairs
     assert (key("staged.mail"), key("contacts.address")) not in pairs
     near = read_part(store, [resolve(store, "contacts.hashed")], max_hops=1)
-    assert {one.key for one in near.datasets} == {key("staged"), key("contacts")}
+    assert {one.key for one in near.datasets} == {key("staged"), key("contacts"), key("copied")}
 
 
 def test_a_part_that_is_too_large_says_what_makes_it_smaller(store: GraphStore) -> None:

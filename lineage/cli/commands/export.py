@@ -7,7 +7,7 @@ import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import UTC
 from io import TextIOWrapper
@@ -20,15 +20,18 @@ from lineage.cli.commands.ask import AsOfOption
 from lineage.cli.store_options import StoreOption
 from lineage.export.catalogue_tables import ExportNameError
 from lineage.export.datahub import datahub_proposals
-from lineage.export.diagrams import dot, mermaid
 from lineage.export.google import google_events
-from lineage.export.graph_part import MOST_TABLES, GraphPart, TooManyTablesError, read_part
-from lineage.export.html import html_page
+from lineage.export.graph_part import MOST_DRAWN, MOST_TABLES, GraphPart, TooManyTablesError, partial_tables, read_part
 from lineage.export.lineagex_json import lineagex_tables
 from lineage.export.openlineage import openlineage_events
 from lineage.export.openmetadata import openmetadata_requests
+from lineage.export.page.explorer_file import html_page
+from lineage.export.page.site import ForeignFolderError, write_site
+from lineage.export.picture.diagrams import dot, mermaid
+from lineage.export.picture.svg import svg
 from lineage.governance.tags.rules import default_rules
 from lineage.governance.tags.tagging import classify
+from lineage.model.influence.transformations import EdgeKind
 from lineage.model.namespaces import normal_namespace
 from lineage.model.statement import Completeness
 from lineage.screen.listing import counted, note
@@ -215,6 +218,31 @@ def html(
     note(f"{counted(len(part.datasets), 'table')}, {counted(len(part.edges), 'edge')} → {output}")
 
 
+@app.command("site", short_help="Write a site: an index, a page of each table, the explorer.")
+def site(
+    folder: Annotated[Path, typer.Argument(help="The folder to write.")],
+    focus: FocusOption = None,
+    hops: HopsOption = 20,
+    store: StoreOption = None,
+) -> None:
+    """Write a site of plain files: an index, a page of each table under an address that stays, and the explorer.
+
+    Publish it from CI, or open it from the disk. A table's page shows its neighbours, where each column comes from and
+    what uses it, and the SQL that says so. With up to 2,000 tables the explorer is there, too.
+
+    Example: lineage export site public/lineage
+    """
+    with open_store(store, read_only=True) as opened:
+        part = _part(opened, focus, hops, most=sys.maxsize)
+        try:
+            count = write_site(opened, part, folder)
+        except ForeignFolderError as error:
+            raise typer.BadParameter(str(error), param_hint="FOLDER") from error
+        except OSError as error:
+            raise typer.BadParameter(f"{folder} cannot be written: {error.strerror}", param_hint="FOLDER") from error
+    note(f"{counted(len(part.datasets), 'table')}, {counted(count, 'file')} → {folder / 'index.html'}")
+
+
 @app.command("mermaid", short_help="Write the tables as a Mermaid flowchart.")
 def mermaid_chart(
     output: OutputOption = None, focus: FocusOption = None, hops: HopsOption = 20, store: StoreOption = None
@@ -261,6 +289,36 @@ def dot_graph(
     _diagram(dot, output, focus, hops, store)
 
 
+@app.command("svg", short_help="Draw tables and columns as an SVG picture.")
+def svg_picture(
+    output: OutputOption = None,
+    focus: FocusOption = None,
+    hops: HopsOption = 20,
+    tables: Annotated[bool, typer.Option("--tables", help="Without columns: edges between tables.")] = False,
+    values: Annotated[bool, typer.Option("--values", help="Only edges that carry a value.")] = False,
+    store: StoreOption = None,
+) -> None:
+    """Draw tables, their columns and the edges between them as an SVG picture, for a page or a document.
+
+    A red line carries the value, a dashed blue one only influence, such as a filter or a join; orange is both. A dashed
+    border: a table whose lineage is not fully resolved. The picture has up to 300 tables.
+
+    Example: lineage export svg --focus mart.revenue.total --hops 2 -o revenue.svg
+    """
+    with open_store(store, read_only=True) as opened:
+        kinds = {EdgeKind.CONTRIBUTES} if values else frozenset(EdgeKind)
+        part = _part(opened, focus, hops, most=MOST_DRAWN, kinds=kinds)
+        partial = partial_tables(opened, part)
+    text = svg(part, partial=partial, tables_only=tables)
+    if output is None:
+        sys.stdout.write(text)
+    else:
+        _write(output, text)
+    note(f"{counted(len(part.datasets), 'table')}, {counted(len(part.edges), 'edge')} → {output or 'standard output'}")
+    if partial:
+        note(f"{counted(len(partial), 'table')} not fully resolved: lineage diagnostics says why")
+
+
 def _diagram(
     draw: Callable[[GraphPart], str], output: Path | None, focus: list[str] | None, hops: int, store: str | None
 ) -> None:
@@ -274,9 +332,17 @@ def _diagram(
     note(f"{counted(len(part.datasets), 'table')} → {output or 'standard output'}")
 
 
-def _part(store: GraphStore, focus: list[str] | None, hops: int, *, most: int = MOST_TABLES) -> GraphPart:
+def _part(
+    store: GraphStore,
+    focus: list[str] | None,
+    hops: int,
+    *,
+    most: int = MOST_TABLES,
+    kinds: Collection[EdgeKind] = frozenset(EdgeKind),
+) -> GraphPart:
     try:
-        return read_part(store, [resolve(store, name) for name in focus or ()], max_hops=hops, most=most)
+        targets = [resolve(store, name) for name in focus or ()]
+        return read_part(store, targets, max_hops=hops, most=most, kinds=kinds)
     except TooManyTablesError as error:
         raise typer.BadParameter(str(error), param_hint="--focus") from error
 

@@ -6,6 +6,7 @@ from datetime import UTC, date, datetime
 from pathlib import Path
 
 from lineage.model.batch import LineageBatch, RunRecord, UsageRecord
+from lineage.model.facts import Facts, FactsRecord
 from lineage.sql.extraction import options_for
 from lineage.store import open_store
 from lineage.store.values import StoredTag
@@ -63,4 +64,7 @@ def fill(path: Path, folder: Path) -> None:
             key("shop.orders#email"), date(2026, 3, 9), 3, users=(("ana", 2), ("zoe", 1)), last_read=MARCH
         )
         store.apply(LineageBatch(run=RunRecord("run:log", "log", "log", MARCH, {}), usage=(read, email)))
+        finance = Facts("dbt", MARCH, owner="Finance")
+        owned = tuple(FactsRecord(key(name), finance) for name in ("mart.revenue", "mart.share"))
+        store.apply(LineageBatch(run=RunRecord("run:owners", "owners", "dbt", MARCH, {}), facts=owned))
         store.change_tags([StoredTag(key("shop.orders#email"), "email", source="manual", stated_by="ana", at=MARCH)])

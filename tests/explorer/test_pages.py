@@ -54,6 +54,25 @@ def test_the_overview_leads_from_a_schema_to_a_table(page: Page, address: str) -
     expect(page.get_by_role("heading", name="You opened")).to_be_visible()
 
 
+def test_owners_are_searched_and_are_a_way_to_their_tables(page: Page, address: str) -> None:
+    page.goto(address)
+    expect(page.get_by_role("heading", name="Most read")).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("owner: fin")
+    options = page.locator(".hits [role=option]")
+    expect(options).to_have_text([re.compile("mart.revenue.*Finance"), re.compile("mart.share.*Finance")])
+    page.keyboard.press("Control+A")
+    page.keyboard.type("owner: nobody")
+    expect(page.get_by_role("listbox")).to_contain_text("Nothing has that owner")
+    page.keyboard.press("Escape")
+    page.get_by_role("button", name="By owner").click()
+    expect(page.get_by_role("heading", name="1 owner, 41 tables without one")).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Finance")).click()
+    page.locator(".schema").get_by_role("button", name="mart.share").click()
+    ready(page)
+    assert "mart.share" in cards(page)
+
+
 def test_evidence_is_a_strip_of_sql_marked_where_it_proves_the_path(page: Page, address: str) -> None:
     show(page, address, "shop.orders#amount", step="d*:postgres/shop.orders#amount")
     row(page, "mart.revenue#total").locator(".name").click()

@@ -5,7 +5,9 @@ from __future__ import annotations
 import csv
 import io
 import re
+import zipfile
 from pathlib import Path
+from xml.etree import ElementTree
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -190,6 +192,12 @@ def test_the_list_has_the_columns_of_the_picture(
     text = (tmp_path / "list.csv").read_bytes().decode()
     saved = list(csv.DictReader(io.StringIO(text, newline="")))
     assert {f"{line['Table']}#{line['Column']}" for line in saved if line["Column"] != "(rows)"} == pictured
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as Excel").click()
+    download.value.save_as(tmp_path / "list.xlsx")
+    with zipfile.ZipFile(tmp_path / "list.xlsx") as book:
+        sheet = ElementTree.fromstring(book.read("xl/worksheets/sheet1.xml"))
+    assert sum(element.tag.endswith("}row") for element in sheet.iter()) == len(saved) + 1
     page.get_by_label("Find").fill("revenue")
     for line in rows.all_inner_texts():
         assert "revenue" in line

@@ -37,6 +37,8 @@ QUERIES = {
     "subgraph": '{ subgraph(tables: ["users"]) { truncated } }',
     "adjacent": '{ adjacent(of: ["users"], direction: DOWNSTREAM) { totalEdges } }',
     "estate": "{ estate { tables } }",
+    "owners": "{ owners { totalCount } }",
+    "ownedTables": '{ ownedTables(owner: "ana") { totalCount } }',
     "tableSubgraph": '{ tableSubgraph(tables: ["users"]) { truncated } }',
     "service": "{ service { version } }",
     "table": '{ table(name: "users") { key } }',

@@ -7,7 +7,7 @@ from dataclasses import replace
 from lineage.model.facts import Check, CheckResult, Constraint, Facts, FactsRecord, Freshness
 from lineage.store import GraphStore
 from tests.service.running import running
-from tests.store.batch_builders import batch, day, key, table
+from tests.store.batch_builders import batch, day, drop, key, table
 
 
 def test_facts_of_a_table_and_its_columns(store: GraphStore) -> None:
@@ -37,3 +37,24 @@ def test_facts_of_a_table_and_its_columns(store: GraphStore) -> None:
         }
     ]  # fmt: skip
     assert [one["node"]["facts"] for one in found["columns"]["edges"]] == [[{"dataType": "int"}], []]
+
+
+def test_owners_have_their_tables(store: GraphStore) -> None:
+    stated = [("a", "Finance"), ("b", "Finance"), ("b", "Ops"), ("c", None)]
+    tables = [table(name, "x") for name in ("a", "b", "c")]
+    facts = tuple(FactsRecord(key(of), Facts(f"s{n}", day(1), owner=owner)) for n, (of, owner) in enumerate(stated))
+    store.apply(replace(batch(*tables), facts=facts))
+    with running(store) as service:
+        found = service.data("{ owners { totalCount unownedTables nodes { name tableCount } } }")["owners"]
+        assert found["nodes"] == [{"name": "Finance", "tableCount": 2}, {"name": "Ops", "tableCount": 1}]
+        assert (found["totalCount"], found["unownedTables"]) == (2, len(store.datasets()) - 2)
+        query = """query ($owner: String!, $exact: Boolean! = false, $after: String) {
+          ownedTables(owner: $owner, exact: $exact, first: 1, after: $after) {
+            totalCount nodes { key } pageInfo { hasNextPage endCursor } } }"""
+        page = service.data(query, owner="fin")["ownedTables"]
+        assert (page["totalCount"], page["nodes"]) == (2, [{"key": key("a")}])
+        page = service.data(query, owner="fin", after=page["pageInfo"]["endCursor"])["ownedTables"]
+        assert (page["nodes"], page["pageInfo"]["hasNextPage"]) == ([{"key": key("b")}], False)
+        assert service.data(query, owner="fin", exact=True)["ownedTables"]["totalCount"] == 0
+        store.apply(batch(drop("b", at=9), run="dropped"))
+        assert service.data(query, owner="Ops")["ownedTables"]["totalCount"] == 0

@@ -1,6 +1,7 @@
 /** The list twin: the same columns as the picture, to sort, to filter and to take along. */
 
 import { useEffect, useMemo, useState } from "react";
+import { excelOf, MOST_IN_A_SHEET } from "./excel";
 import { type Direction, plural } from "./model";
 import { timeOf, useExtras } from "./loading";
 import { usePage } from "./navigation";
@@ -18,7 +19,7 @@ export function List({ picture, larger, pick }: { picture: Picture; larger: { ke
   const tables = useMemo(() => [...picture.cards].flatMap((card) => card.table ?? card.stack?.tables ?? []), [picture]);
   const extras = useExtras(tables);
   const own = useMemo(() => rowsOf(picture, view.of, extras), [picture, view.of, extras]);
-  const { rows: reached, busy } = useReached(larger);
+  const { rows: reached, busy, failure } = useReached(larger);
   const rows = useMemo(() => {
     const keys = new Set(own.map((row) => row.key));
     return sorted(matching([...own, ...reached.filter((row) => !keys.has(row.key))], text), by, descending);
@@ -36,8 +37,17 @@ export function List({ picture, larger, pick }: { picture: Picture; larger: { ke
           {busy && ", loading more…"}
         </span>
         {ignored.length > 0 && <span className="badge warn">not filtered by: {ignored.join(", ")}</span>}
-        <button type="button" onClick={() => save(rows)}>
+        {failure && <span className="badge warn">not all rows could be loaded: {failure}</span>}
+        <button type="button" onClick={() => save(new Blob([csvOf(rows)], { type: "text/csv" }), "lineage.csv")}>
           Save as CSV
+        </button>
+        <button
+          type="button"
+          disabled={rows.length > MOST_IN_A_SHEET}
+          title={rows.length > MOST_IN_A_SHEET ? "A sheet holds 1,048,575 rows: save as CSV" : undefined}
+          onClick={() => excelOf(rows).then((file) => save(file, "lineage.xlsx"))}
+        >
+          Save as Excel
         </button>
       </div>
       <div className="scroll" tabIndex={0} role="region" aria-label="Rows">
@@ -91,9 +101,9 @@ export function List({ picture, larger, pick }: { picture: Picture; larger: { ke
 }
 
 /** Everything above or below nodes, page by page: what no picture can show. */
-function useReached(larger: { key: string; direction: Direction }[]): { rows: ListRow[]; busy: boolean } {
+function useReached(larger: { key: string; direction: Direction }[]): { rows: ListRow[]; busy: boolean; failure?: string } {
   const { source, view } = usePage();
-  const [state, setState] = useState<{ question: string; rows: ListRow[]; busy: boolean }>({ question: "", rows: [], busy: false });
+  const [state, setState] = useState<{ question: string; rows: ListRow[]; busy: boolean; failure?: string }>({ question: "", rows: [], busy: false });
   const kinds = kindsOf(view.filters.clauses);
   const question = JSON.stringify([larger, kinds, view.filters, view.asOf]);
   useEffect(() => {
@@ -109,7 +119,11 @@ function useReached(larger: { key: string; direction: Direction }[]): { rows: Li
         }
       }
     };
-    if (larger.length) read().catch(() => current && setState((before) => ({ ...before, question, busy: false })));
+    const fail = (error: unknown) => {
+      const failure = error instanceof Error ? error.message : String(error);
+      if (current) setState((before) => ({ question, rows: before.question === question ? before.rows : [], busy: false, failure }));
+    };
+    if (larger.length) read().catch(fail);
     return () => {
       current = false;
     };
@@ -117,10 +131,10 @@ function useReached(larger: { key: string; direction: Direction }[]): { rows: Li
   return state.question === question ? state : { rows: [], busy: larger.length > 0 };
 }
 
-function save(rows: ListRow[]): void {
+function save(file: Blob, name: string): void {
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([csvOf(rows)], { type: "text/csv" }));
-  link.download = "lineage.csv";
+  link.href = URL.createObjectURL(file);
+  link.download = name;
   link.click();
   URL.revokeObjectURL(link.href);
 }

@@ -83,7 +83,7 @@ export function Search({ large = false, onPick, label = "Search tables and colum
         aria-controls={`${id}-hits`}
         aria-activedescendant={showing && hits.length ? `${id}-${active}` : undefined}
         aria-autocomplete="list"
-        placeholder={large ? "A table or a column: orders.amount, or tag: pii" : `${label}…`}
+        placeholder={large ? "orders.amount, or tag: pii, or owner: finance" : `${label}…`}
         autoComplete="off"
         spellCheck={false}
         value={text}
@@ -107,7 +107,7 @@ export function Search({ large = false, onPick, label = "Search tables and colum
             </li>
           ))}
           {found.error && <li className="note">{found.error}</li>}
-          {!found.error && !hits.length && <li className="note">Nothing has “{found.text}” in its name.</li>}
+          {!found.error && !hits.length && <li className="note">{/^(tag|owner):|^#/i.test(found.text) ? `Nothing has that ${/^owner/i.test(found.text) ? "owner" : "tag"}.` : `Nothing has “${found.text}” in its name.`}</li>}
           {found.total > hits.length && (
             <li className="note">
               {hits.length} of {found.total.toLocaleString("en")} shown

@@ -40,7 +40,7 @@ export function Start() {
             <Tables title="Most read" tables={answer.used} detail={(one) => (one.reads === null ? "" : plural(one.reads, "read"))} />
             <Tables title="Seen last" tables={answer.recent} detail={(one) => one.at?.slice(0, 10) ?? ""} />
           </div>
-          <Overview estate={answer.estate} />
+          <Lens estate={answer.estate} />
         </>
       )}
       {service.writtenAt && <p className="note">This file holds the graph as it was on {service.writtenAt.slice(0, 16).replace("T", " ")} UTC.</p>}
@@ -68,8 +68,59 @@ function Tables({ title, tables, detail }: { title: string; tables: UsedTable[];
   );
 }
 
+/** The estate by schema or by owner. */
+function Lens({ estate }: { estate: Estate }) {
+  const [by, setBy] = useState<"schema" | "owner">("schema");
+  return (
+    <>
+      <div className="lens" role="group" aria-label="Show the tables by">
+        {(["schema", "owner"] as const).map((one) => (
+          <button key={one} type="button" aria-pressed={by === one} onClick={() => setBy(one)}>
+            By {one}
+          </button>
+        ))}
+      </div>
+      {by === "schema" ? <Overview estate={estate} /> : <ByOwner />}
+    </>
+  );
+}
+
+function ByOwner() {
+  const { source } = usePage();
+  const [chosen, setChosen] = useState("");
+  const { answer, error } = useAnswer("owners", () => source.owners());
+  if (error) return <Failure error={error} />;
+  if (!answer) return <p className="note" role="status">Loading…</p>;
+  return (
+    <section className="overview" aria-label="Owners">
+      <h2>
+        {plural(answer.total, "owner")}, {plural(answer.unowned, "table")} without one
+      </h2>
+      {answer.owners.length < answer.total && <p className="note">{`${answer.owners.length} of ${answer.total.toLocaleString("en")} shown, those of most tables`}</p>}
+      {!answer.total && <p className="note">Owners come from dbt groups, exposures and dashboards; none of these has named one.</p>}
+      <div className="systems">
+        {answer.owners.map(({ name, tables }) => (
+          <button
+            key={name}
+            type="button"
+            className={`tile${name === chosen ? " chosen" : ""}`}
+            style={{ flexGrow: Math.sqrt(tables), minWidth: `${Math.min(22, 7 + Math.sqrt(tables))}rem` }}
+            aria-expanded={name === chosen}
+            onClick={() => setChosen(name === chosen ? "" : name)}
+          >
+            <strong>{name}</strong>
+            <span>{plural(tables, "table")}</span>
+          </button>
+        ))}
+      </div>
+      {chosen && <TableList key={chosen} title={chosen} id={`owner ${chosen}`} read={(after) => source.tablesOfOwner(chosen, after)} />}
+    </section>
+  );
+}
+
 /** Systems as frames, their schemas as tiles whose size says how many tables they have. */
 function Overview({ estate }: { estate: Estate }) {
+  const { source } = usePage();
   const [at, setAt] = useState<{ namespace: string; schema: string } | null>(null);
   const systems = new Map<string, Estate["groups"]>();
   for (const group of estate.groups) systems.set(group.namespace, [...(systems.get(group.namespace) ?? []), group]);
@@ -109,30 +160,40 @@ function Overview({ estate }: { estate: Estate }) {
           </fieldset>
         ))}
       </div>
-      {at && <Schema key={chosen} namespace={at.namespace} schema={at.schema} />}
+      {at && chosen && (
+        <TableList key={chosen} title={at.schema || at.namespace} prefix={at.schema} id={chosen} read={(after) => source.tablesOf(at.namespace, at.schema, after)} />
+      )}
     </section>
   );
 }
 
-function Schema({ namespace, schema }: { namespace: string; schema: string }) {
-  const { source, open } = usePage();
+interface TablePage {
+  tables: TableInfo[];
+  total: number;
+  after: string | null;
+}
+
+/** The tables of a tile, page by page, without the prefix that all of them have. */
+function TableList({ title, prefix = "", id, read }: { title: string; prefix?: string; id: string; read(after: string): Promise<TablePage> }) {
+  const { open } = usePage();
   const [more, setMore] = useState<TableInfo[]>([]);
   const [after, setAfter] = useState<string | null>(null);
-  const { answer, error } = useAnswer(`${namespace}/${schema}`, () => source.tablesOf(namespace, schema, ""));
-  if (error) return <Failure error={error} />;
+  const [failure, setFailure] = useState<Error | null>(null);
+  const { answer, error } = useAnswer(id, () => read(""));
+  if (error ?? failure) return <Failure error={(error ?? failure)!} />;
   if (!answer) return <p className="note">Loading…</p>;
   const tables = [...answer.tables, ...more];
   const next = more.length ? after : answer.after;
   return (
     <div className="schema">
       <h3>
-        {schema || namespace} <small>{tables.length < answer.total ? `${tables.length} of ${answer.total} shown` : plural(answer.total, "table")}</small>
+        {title} <small>{tables.length < answer.total ? `${tables.length} of ${answer.total} shown` : plural(answer.total, "table")}</small>
       </h3>
       <ul>
         {tables.map((table) => (
           <li key={table.key}>
             <button type="button" className="link" title={table.name} onClick={() => open(table.key)}>
-              <Kind kind={table.kind} /> {table.name.startsWith(`${schema}.`) ? table.name.slice(schema.length + 1) : table.name}
+              <Kind kind={table.kind} /> {prefix && table.name.startsWith(`${prefix}.`) ? table.name.slice(prefix.length + 1) : table.name}
             </button>
           </li>
         ))}
@@ -140,11 +201,12 @@ function Schema({ namespace, schema }: { namespace: string; schema: string }) {
       {next && (
         <button
           type="button"
-          onClick={async () => {
-            const page = await source.tablesOf(namespace, schema, next);
-            setMore([...more, ...page.tables]);
-            setAfter(page.after);
-          }}
+          onClick={() =>
+            read(next).then((page) => {
+              setMore([...more, ...page.tables]);
+              setAfter(page.after);
+            }, setFailure)
+          }
         >
           Show more
         </button>

@@ -2,7 +2,7 @@
 
 import { Paths } from "./light";
 import { type ColumnInfo, type Direction, type EdgeInfo, type EdgeKind, type Hop, type JobInfo, type Part, type TableInfo, emptyPart, isColumn, schemaOf, tableOf } from "./model";
-import { type Details, type EvidenceStep, type Extra, type HopQuestion, type ReachQuestion, Refusal, type Source, type StatementLineage } from "./source";
+import { type Details, type EvidenceStep, type Extra, type HopQuestion, type ReachQuestion, Refusal, type Source, type StatementLineage, ownerIn, tableHit } from "./source";
 
 interface FileEdge extends EdgeInfo {
   /** Chains of spans: start, end. */
@@ -85,7 +85,24 @@ export class FileSource implements Source {
     return { tables, total: tables.length, after: null };
   }
 
+  async owners() {
+    const counts = new Map<string, number>();
+    for (const table of this.data.tables) for (const owner of table.owners) counts.set(owner, (counts.get(owner) ?? 0) + 1);
+    const owners = [...counts].map(([name, tables]) => ({ name, tables })).sort((a, b) => b.tables - a.tables || (a.name < b.name ? -1 : 1));
+    return { owners, total: owners.length, unowned: this.data.tables.filter((table) => !table.owners.length).length };
+  }
+
+  async tablesOfOwner(owner: string) {
+    const tables = this.data.tables.filter((table) => table.owners.includes(owner));
+    return { tables, total: tables.length, after: null };
+  }
+
   async search(text: string) {
+    const part = ownerIn(text)?.toLowerCase();
+    if (part) {
+      const owned = this.data.tables.filter((table) => table.owners.some((owner) => owner.toLowerCase().includes(part)));
+      return { hits: owned.slice(0, HITS).map(tableHit), total: owned.length };
+    }
     const tag = /^(?:tag:|#)\s*(\S.*)$/.exec(text)?.[1];
     const wanted = text.toLowerCase();
     const is = (name: string, tags: string[]) => (tag ? tags.includes(tag) : name.toLowerCase().includes(wanted));

@@ -38,6 +38,14 @@ export const TABLES = document(`query ($namespace: String!, $schema: String, $af
   }
 }`);
 
+export const OWNERS = `{ owners { totalCount unownedTables nodes { name tableCount } } }`;
+
+export const OWNED = document(`query ($owner: String!, $exact: Boolean!, $first: Int!, $after: String) {
+  ownedTables(owner: $owner, exact: $exact, first: $first, after: $after) {
+    totalCount pageInfo { hasNextPage endCursor } nodes { ...table }
+  }
+}`);
+
 export const SEARCH = `query ($text: String!, $tags: [String!], $types: [NodeType!], $first: Int!) {
   search(text: $text, tags: $tags, types: $types, first: $first) {
     totalCount

@@ -2,7 +2,7 @@
 
 import { type ColumnInfo, type EdgeInfo, type EdgeKind, type Hop, type JobInfo, type Part, type TableInfo, emptyPart, partsOf } from "./model";
 import * as queries from "./queries";
-import { Refusal, type Details, type EvidenceStep, type Extra, type Hit, type HopQuestion, type ReachQuestion, type Source, type StatementLineage } from "./source";
+import { Refusal, type Details, type EvidenceStep, type Extra, type Hit, type HopQuestion, type ReachQuestion, type Source, type StatementLineage, ownerIn, tableHit } from "./source";
 
 // The shape of answers is the schema's; the browser tests hold the two together.
 type Json = any;
@@ -51,7 +51,26 @@ export class ServiceSource implements Source {
     return { tables: tables.nodes.map(tableInfo), total: tables.totalCount, after: next(tables) };
   }
 
+  async owners() {
+    const { owners } = await this.ask(queries.OWNERS, {});
+    return {
+      owners: owners.nodes.map((one: Json) => ({ name: one.name, tables: one.tableCount })),
+      total: owners.totalCount,
+      unowned: owners.unownedTables,
+    };
+  }
+
+  async tablesOfOwner(owner: string, after: string) {
+    const { ownedTables } = await this.ask(queries.OWNED, { owner, exact: true, first: 100, after: after || null });
+    return { tables: ownedTables.nodes.map(tableInfo), total: ownedTables.totalCount, after: next(ownedTables) };
+  }
+
   async search(text: string, signal?: AbortSignal) {
+    const owner = ownerIn(text);
+    if (owner) {
+      const { ownedTables } = await this.ask(queries.OWNED, { owner, exact: false, first: 12, after: null }, signal);
+      return { hits: ownedTables.nodes.map((one: Json) => tableHit(tableInfo(one))), total: ownedTables.totalCount };
+    }
     const tag = /^(?:tag:|#)\s*(\S.*)$/.exec(text)?.[1];
     if (tag) return this.searchFor({ text: "", tags: [tag], types: null, first: 12 }, signal);
     const found = await this.searchFor({ text, tags: null, types: null, first: 12 }, signal);

@@ -223,10 +223,19 @@ export interface UnusedReport {
   tables: { key: string; name: string; lastRead: string | null; sure: string; but: string[]; feeds: string[] }[];
 }
 
+/** The owners of most tables, and how many tables have none. */
+export interface Owners {
+  owners: { name: string; tables: number }[];
+  total: number;
+  unowned: number;
+}
+
 export interface Source {
   service(): Promise<Service>;
   start(): Promise<Start>;
   tablesOf(namespace: string, schema: string, after: string): Promise<{ tables: TableInfo[]; total: number; after: string | null }>;
+  owners(): Promise<Owners>;
+  tablesOfOwner(owner: string, after: string): Promise<{ tables: TableInfo[]; total: number; after: string | null }>;
   search(text: string, signal?: AbortSignal): Promise<{ hits: Hit[]; total: number }>;
   hop(question: HopQuestion): Promise<Hop>;
   closure(question: ReachQuestion): Promise<Part & { truncated: string | null }>;
@@ -246,6 +255,11 @@ export interface Source {
   assertEdge(source: string, target: string, subtype: string, masking: boolean): Promise<void>;
   retireEdge(source: string, target: string, kind: EdgeKind, job: string | null): Promise<number>;
 }
+
+/** The owner that a search names, as in `owner: finance`. */
+export const ownerIn = (text: string): string | undefined => /^owner:\s*(\S.*)$/i.exec(text)?.[1];
+
+export const tableHit = (table: TableInfo): Hit => ({ key: table.key, name: table.name, context: table.owners.join(", ") || table.namespace, kind: table.kind });
 
 /** What the page shows of a failure, and what helps. */
 export class Refusal extends Error {

@@ -23,6 +23,7 @@ from lineage_graphql.schema.fields import LONG, Long, argument
 from lineage_graphql.schema.lists.groups import Groups
 from lineage_graphql.schema.lists.lists import Lists
 from lineage_graphql.schema.lists.lookups import Lookups
+from lineage_graphql.schema.lists.owners import OwnerQueries
 from lineage_graphql.schema.lists.table_usage import TableUsages
 from lineage_graphql.schema.objects.usage import Usage, usage_of
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
@@ -44,7 +45,7 @@ def _reader(info: LineageInfo) -> None:
 
 
 @strawberry.type(description="Queries. Each needs the role reader.")
-class Query(Lookups, Lists, TableUsages, Subgraphs, AdjacentQueries, Groups, PersonalData, AccessAudits):
+class Query(Lookups, Lists, TableUsages, Subgraphs, AdjacentQueries, Groups, OwnerQueries, PersonalData, AccessAudits):
     """The queries."""
 
     impact = strawberry.field(

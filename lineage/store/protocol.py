@@ -29,6 +29,7 @@ from lineage.store.values import (
     JobHead,
     JobIdentity,
     JobSelection,
+    LiveDataset,
     NameHolder,
     NodeAnnotation,
     RetiredJobs,
@@ -163,6 +164,9 @@ class GraphStore(Protocol):
 
     def job_keys(self) -> list[str]:
         """Return the keys of all jobs, sorted."""
+
+    def live_datasets(self) -> list[LiveDataset]:
+        """Return what an overview needs of all datasets but dropped ones, sorted by key."""
 
     def dataset_keys(self) -> list[str]:
         """Return the keys of all datasets, sorted."""

@@ -36,6 +36,7 @@ __all__ = [
     "NameHolder",
     "JobIdentity",
     "JobSelection",
+    "LiveDataset",
     "RetiredJobs",
     "SearchHit",
     "StoredColumn",
@@ -269,6 +270,16 @@ class StoredFeed:
     valid_from: datetime
     last_seen: datetime
     valid_to: datetime | None = None
+
+
+class LiveDataset(NamedTuple):
+    """What an overview needs of a dataset that was not dropped; `facts` are text, as in `StoredDataset`."""
+
+    key: str
+    namespace: str
+    name: str
+    kind: DatasetKind
+    facts: str | None
 
 
 class FeedKey(NamedTuple):

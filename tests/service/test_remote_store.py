@@ -92,6 +92,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "name_holders": (([key("users")],), {}),
         "steps": (([(key("users.email"), key("staged.mail"), EdgeKind.CONTRIBUTES)],), {}),
         "job_keys": ((), {}),
+        "live_datasets": ((), {}),
         "dataset_keys": ((), {}),
         "dataset_keys_ending": (({"orders"},), {}),
         "diagnostics": ((), {}),

@@ -201,6 +201,7 @@ class CypherStore:
     forget_facts = _writing(forget_facts)
 
     job_keys = _reading(reads.job_keys)
+    live_datasets = _reading(reads.live_datasets)
     dataset_keys = _reading(reads.dataset_keys)
     dataset_keys_ending = _reading(reads.dataset_keys_ending)
     datasets = _reading(reads.datasets)

@@ -444,6 +444,10 @@ MATCH (n:BufferedText) WHERE n.buffered_at < $buffered_at AND n.finished RETURN 
 // name: all_job_keys
 MATCH (n:Job) RETURN n.key AS key
 
+// name: live_datasets
+MATCH (n:`Table`) WHERE n.dropped_at IS NULL
+RETURN n.key AS key, n.namespace AS namespace, n.full_name AS name, n.kind AS kind, n.facts AS facts
+
 // name: all_dataset_keys
 MATCH (n:`Table`) RETURN n.key AS key
 

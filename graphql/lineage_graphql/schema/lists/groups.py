@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter, defaultdict
 
 import strawberry
 
 from lineage.model.names import format_name, split_name
 from lineage.store.protocol import GraphStore
-from lineage.store.values import Direction, StoredDataset
+from lineage.store.values import Direction
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.fields import Long, doc_field
@@ -16,6 +17,7 @@ from lineage_graphql.schema.fields import Long, doc_field
 __all__ = ["Groups"]
 
 _MOST_WITH_FLOWS = 20_000
+_QUOTE = re.compile(r"[\"`\]]")
 
 
 @strawberry.type(description="A schema: the tables of a namespace whose names begin with the same parts.")
@@ -62,8 +64,9 @@ class Groups:
 
 
 def _estate(store: GraphStore) -> Estate:
-    live = [one for one in store.datasets() if one.dropped_at is None]
-    schema_of = {one.key: (one.namespace, _schema(one)) for one in live}
+    live = store.live_datasets()
+    schemas: dict[str, str] = {}
+    schema_of = {one.key: (one.namespace, _schema(one.name, schemas)) for one in live}
     tables, exposures = (
         Counter(schema_of.values()),
         Counter(schema_of[one.key] for one in live if one.kind == "exposure"),
@@ -94,5 +97,11 @@ def _estate(store: GraphStore) -> Estate:
     )
 
 
-def _schema(dataset: StoredDataset) -> str:
-    return format_name([part for part, _ in split_name(dataset.name)][:-1])
+def _schema(name: str, known: dict[str, str]) -> str:
+    """Return the schema in a table's full name; `known` are those of what stands before the last dot."""
+    before, dot, last = name.rpartition(".")
+    if not dot or _QUOTE.search(last):
+        return format_name([part for part, _ in split_name(name)][:-1])
+    if before not in known:
+        known[before] = format_name([part for part, _ in split_name(name)][:-1])
+    return known[before]

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import strawberry
 
+from lineage.model.facts import facts_from
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredDataset
 from lineage_graphql.access.roles import Role
@@ -73,26 +74,25 @@ class OwnerQueries:
         wanted = argument_text("owner", owner) or ""
         asked = page_arguments(info, "ownedTables", (str,), first, after, last, before, scope=(wanted, exact))
 
-        def has(dataset: StoredDataset) -> bool:
-            names = _owners_of(dataset)
+        def has(facts: str | None) -> bool:
+            names = _owners_in(facts)
             return wanted in names if exact else any(wanted.casefold() in name.casefold() for name in names)
 
         found: list[StoredDataset] = await info.context.ask(
-            lambda store: sorted((one for one in _live(store) if has(one)), key=lambda one: one.key)
+            lambda store: store.datasets([one.key for one in store.live_datasets() if has(one.facts)])
         )
         return await connection(ListedRows(found, lambda one: (one.key,)), asked, Table.of)
 
 
-def _owners_of(dataset: StoredDataset) -> set[str]:
-    """Return the owners that sources state of a table."""
-    return {one.owner for one in dataset.stated_facts if one.owner}
+def _owners_in(facts: str | None) -> set[str]:
+    return {one.owner for one in facts_from(facts) if one.owner}
 
 
 def _owners(store: GraphStore) -> Owners:
     counts: Counter[str] = Counter()
     unowned = 0
-    for dataset in _live(store):
-        names = _owners_of(dataset)
+    for dataset in store.live_datasets():
+        names = _owners_in(dataset.facts)
         counts.update(names)
         unowned += not names
     found = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
@@ -101,7 +101,3 @@ def _owners(store: GraphStore) -> Owners:
         total_count=Long(len(found)),
         unowned_tables=Long(unowned),
     )
-
-
-def _live(store: GraphStore) -> list[StoredDataset]:
-    return [one for one in store.datasets() if one.dropped_at is None]

@@ -13,6 +13,7 @@ from lineage.model.influence.evidence import chains_from
 from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import is_column_key, split_dataset_key
 from lineage.model.namespaces import dialect_of, scheme_of
+from lineage.model.statement import DatasetKind
 from lineage.model.usage import UserCounts, latest
 from lineage.store.graph.backend import Row, Transaction
 from lineage.store.graph.reading.live_edges import date_live
@@ -37,6 +38,7 @@ from lineage.store.values import (
     Direction,
     FeedKey,
     Hop,
+    LiveDataset,
     StoredColumn,
     StoredDataset,
     StoredDiagnostic,
@@ -63,6 +65,7 @@ __all__ = [
     "feeds_by_columns",
     "job_keys",
     "jobs",
+    "live_datasets",
     "runs",
     "steps",
     "usage",
@@ -83,6 +86,14 @@ def datasets(transaction: Transaction, keys: Collection[str] | None = None) -> l
 def job_keys(transaction: Transaction) -> list[str]:
     """Return the keys of all jobs, sorted."""
     return sorted(row["key"] for row in transaction.read(query("all_job_keys"), [{}]))
+
+
+def live_datasets(transaction: Transaction) -> list[LiveDataset]:
+    """Return what an overview needs of all datasets but dropped ones, sorted by key."""
+    kinds = {str(kind): kind for kind in DatasetKind}
+    rows = transaction.read(query("live_datasets"), [{}])
+    found = (LiveDataset(row["key"], row["namespace"], row["name"], kinds[row["kind"]], row["facts"]) for row in rows)
+    return sorted(found, key=lambda one: one.key)
 
 
 def dataset_keys(transaction: Transaction) -> list[str]:

@@ -20,7 +20,7 @@ N ?= 2000
 SEED ?= 1
 DIALECT ?= duckdb
 
-.PHONY: help setup native lock demo test soundness soundness-warehouse fuzz faults soak lint format bench docs dist check editor explorer vscode openlineage-schemas clean
+.PHONY: help setup native lock demo test soundness soundness-warehouse fuzz faults soak notebook lint format bench docs dist check editor explorer vscode openlineage-schemas clean
 
 help: ## what each command does
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-19s %s\n", $$1, $$2}'
@@ -163,6 +163,17 @@ fuzz: setup ## mutated SQL, logs, manifests, events, exports and documents (SECO
 
 faults: setup ## kill, fill, cut and confuse real processes on both stores; writes docs/faults.md (needs cc and Java)
 	@$(if $(SCRATCH),TMPDIR=$(SCRATCH)) $(BIN)/python -m tests.faults $(ONLY)
+
+NOTEBOOK := .venv-notebook
+
+$(NOTEBOOK)/.installed: pyproject.toml | setup
+	@echo "installing JupyterLab into $(NOTEBOOK) (a minute, the first time)"
+	@$(UV) venv --quiet --allow-existing --python $(BIN)/python $(NOTEBOOK)
+	@$(UV) pip install --quiet --python $(NOTEBOOK)/bin/python "jupyterlab>=4.6,<5" --editable ".[notebook]"
+	@touch $@
+
+notebook: $(NOTEBOOK)/.installed chromium ## run a notebook in a real JupyterLab, and open it again without a kernel
+	@$(BIN)/python -m tests.notebook_lab $(NOTEBOOK)/bin/python
 
 soak: setup ## a service at a fixed rate of reads and events (MINUTES=60 RATE=20 STORE=embedded, or SOAK=--find-limit)
 	@$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),60) --rate $(or $(RATE),20) --store $(STORE) $(SOAK)

@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from "react";
 import { Governance } from "./Governance";
 import { LineagePage } from "./LineagePage";
 import { type Page, PageProvider, useView } from "./navigation";
+import { useNotebook } from "./notebook";
 import { Failure } from "./Notices";
 import { Paste } from "./Paste";
 import { Search } from "./Search";
@@ -14,6 +15,7 @@ const TITLES: Partial<Record<string, string>> = { sql: "SQL – Lineage", "perso
 
 export function App({ source }: { source: Source }) {
   const { view, go, open } = useView();
+  useNotebook(view, go);
   const [service, setService] = useState<Service | null>(null);
   const [error, setError] = useState<Error | null>(null);
   const [version, setVersion] = useState(0);

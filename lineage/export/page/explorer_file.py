@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import html
 import json
 from collections import defaultdict
 from datetime import UTC, datetime
@@ -23,10 +24,11 @@ __all__ = ["html_page"]
 Json = dict[str, Any]
 
 
-def html_page(store: GraphStore, part: GraphPart, at: datetime | None = None) -> str:
+def html_page(store: GraphStore, part: GraphPart, at: datetime | None = None, *, cell: str | None = None) -> str:
     """Return the page of a part of the graph, as it was read from the store at a time (now by default).
 
-    Its policy forbids every request. SQL has its literals masked, as in the store; the names of users are left out.
+    With `cell`, a number that nobody guesses, it tells the page around its frame what is chosen. Its policy forbids
+    every request. SQL has its literals masked, as in the store; the names of users are left out.
 
     Raises:
         StoreError: the store could not be read.
@@ -43,11 +45,15 @@ def html_page(store: GraphStore, part: GraphPart, at: datetime | None = None) ->
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n<link rel="icon" href="data:,">\n'
-        f"<title>Lineage explorer</title>\n<style>{style}</style>\n</head>\n<body>\n"
+        f"{_cell(cell)}<title>Lineage explorer</title>\n<style>{style}</style>\n</head>\n<body>\n"
         '<div id="page"><p>The explorer needs JavaScript.</p></div>\n'
         f'<script type="application/json" id="lineage-data">{safe}</script>\n'
         f'<script type="module">{script}</script>\n</body>\n</html>\n'
     )
+
+
+def _cell(cell: str | None) -> str:
+    return f'<meta name="lineage-cell" content="{html.escape(cell)}">\n' if cell else ""
 
 
 def _digest(text: str) -> str:

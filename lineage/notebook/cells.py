@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import html
 import tempfile
+import uuid
 import webbrowser
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from lineage.catalog import Catalog
 from lineage.export.graph_part import GraphPart, read_part
@@ -32,6 +33,9 @@ from lineage.traversal import resolve
 from lineage_ingest.batch.attribution import of_files
 from lineage_ingest.batch.builder import BatchBuilder
 
+if TYPE_CHECKING:
+    from lineage.notebook.live import LiveLineage
+
 __all__ = ["LineageView", "show", "show_tab"]
 
 _FEW = 30
@@ -39,11 +43,19 @@ _TEXT = "notebook"
 
 
 class LineageView:
-    """A page of lineage: a notebook shows it, `save` writes it as a file."""
+    """A page of lineage: a notebook shows it, `save` writes it as a file.
 
-    def __init__(self, page: str, part: GraphPart, height: int) -> None:
-        """Take a page of a part of a graph, and the height of its frame in pixels."""
+    `live` is what is chosen in it (`live.selected`), and chooses (`live.select`); None unless it was asked for.
+    """
+
+    def __init__(self, page: str, part: GraphPart, height: int, cell: str = "") -> None:
+        """Take a page of a part of a graph, the height of its frame in pixels, and its number if it is live.
+
+        Raises:
+            ImportError: a live page needs the extra `notebook`.
+        """
         self.page = page
+        self.live = _live(part, cell) if cell else None
         self._part = part
         self._height = height
 
@@ -58,6 +70,13 @@ class LineageView:
             f'srcdoc="{html.escape(self.page)}"></iframe>'
         )
 
+    def _ipython_display_(self) -> None:
+        if self.live is None:
+            raise NotImplementedError  # then the notebook takes the HTML
+        from IPython.display import HTML, display  # noqa: PLC0415  only where there is a notebook
+
+        display(HTML(self._repr_html_()), self.live)
+
     def save(self, path: str | Path) -> Path:
         """Write the page as a file that opens in any browser, offline; return its path."""
         file = Path(path)
@@ -65,8 +84,11 @@ class LineageView:
         return file
 
 
+_Shown = GraphStore | str | Path | StatementLineage | Iterable[StatementLineage]
+
+
 def show(
-    what: GraphStore | str | Path | StatementLineage | Iterable[StatementLineage],
+    what: _Shown,
     *,
     table: str | None = None,
     column: str | None = None,
@@ -74,6 +96,7 @@ def show(
     dialect: str = "ansi",
     hops: int = 20,
     height: int = 640,
+    live: bool = False,
 ) -> LineageView:
     """Return the lineage of a store, or of what `extract` or `extract_script` returned, for a notebook to show.
 
@@ -81,16 +104,23 @@ def show(
     upstream and downstream of it is shown. `sql` is the text that the statements are of: with it, edges have their
     evidence; `dialect` is the text's.
 
+    With `live` a second output tells Python what is chosen in the picture, as long as there is a kernel: see `live`.
+
     Raises:
+        ImportError: `live` needs the extra `notebook`.
         StoreError: the store could not be read.
         NameLookupError: there is no such table or column, or several.
         TooManyTablesError: the page would have more than 2,000 tables.
     """
+    return _shown(what, column or table, sql, dialect, hops, height, uuid.uuid4().hex if live else "")
+
+
+def _shown(what: _Shown, name: str | None, sql: str, dialect: str, hops: int, height: int, cell: str) -> LineageView:
     if isinstance(what, str | Path):
         with open_store(str(what), read_only=True) as store:
-            return _view(store, column or table, hops, height)
+            return _view(store, name, hops, height, cell)
     if not isinstance(what, StatementLineage | Iterable):
-        return _view(what, column or table, hops, height)
+        return _view(what, name, hops, height, cell)
     statements = (what,) if isinstance(what, StatementLineage) else cast("Iterable[StatementLineage]", what)
     with tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "cell.db") as store:
         at = datetime.now(UTC)
@@ -98,7 +128,7 @@ def show(
         builder = BatchBuilder(naming, Catalog((), naming.dialect), at, of_files(at))
         builder.add_file(_TEXT, sql, [replace(one, source=_TEXT) for one in statements])
         store.apply(builder.batch("sql", "notebook", ()))
-        return _view(store, column or table, hops, height, sorted(builder.targets()))
+        return _view(store, name, hops, height, cell, sorted(builder.targets()))
 
 
 def show_tab(*arguments: object, **options: object) -> Path:
@@ -109,8 +139,18 @@ def show_tab(*arguments: object, **options: object) -> Path:
     return file
 
 
-def _view(store: GraphStore, name: str | None, hops: int, height: int, written: Sequence[str] = ()) -> LineageView:
+def _live(part: GraphPart, cell: str) -> LiveLineage:
+    try:
+        from lineage.notebook.live import LiveLineage  # noqa: PLC0415  an extra
+    except ImportError as error:
+        raise ImportError("live pictures need the extra `notebook`: pip install 'lineage-graph[notebook]'") from error
+    return LiveLineage(part, cell)
+
+
+def _view(
+    store: GraphStore, name: str | None, hops: int, height: int, cell: str, written: Sequence[str] = ()
+) -> LineageView:
     part = read_part(store, [resolve(store, name)] if name else (), max_hops=hops)
     if not name and len(part.datasets) <= _FEW:
         part = replace(part, focus=written)  # the page opens with a picture, not with a list of tables
-    return LineageView(html_page(store, part), part, height)
+    return LineageView(html_page(store, part, cell=cell or None), part, height, cell)

@@ -1,0 +1,1 @@
+"""A real JupyterLab: its own environment, which `make notebook` installs."""

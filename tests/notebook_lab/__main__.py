@@ -2,7 +2,7 @@
 
 python -m tests.notebook_lab PYTHON [--screenshots FOLDER]
 
-PYTHON is that of an environment with JupyterLab, anywidget and this project.
+docs/python.md has such a cell. PYTHON is that of an environment with JupyterLab, anywidget and this project.
 """
 
 from __future__ import annotations

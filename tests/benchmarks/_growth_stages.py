@@ -115,11 +115,16 @@ def service(estate: Estate, store: Path) -> dict[str, Any]:
     """Serve the store on one processor with as little memory as it answers with; ask it for impact."""
     with open_store(store, read_only=True) as opened:
         asked, _ = _drawn(estate, opened)
-    for limit in LIMITS_MB:
-        figures = _served_within(limit, store, asked)
+    found: dict[str, Any] = {"limit_mb": None}
+    low, high = 0, len(LIMITS_MB)
+    while low < high:
+        middle = (low + high) // 2
+        figures = _served_within(LIMITS_MB[middle], store, asked)
         if figures:
-            return {"limit_mb": limit, **figures}
-    return {"limit_mb": None}
+            found, high = {"limit_mb": LIMITS_MB[middle], **figures}, middle
+        else:
+            low = middle + 1
+    return found
 
 
 def _served_within(limit: int, store: Path, asked: list[str]) -> dict[str, Any]:

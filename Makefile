@@ -20,10 +20,10 @@ N ?= 2000
 SEED ?= 1
 DIALECT ?= duckdb
 
-.PHONY: help setup native lock demo test soundness soundness-warehouse fuzz faults soak notebook lint format bench docs dist check editor explorer vscode openlineage-schemas clean
+.PHONY: help setup native lock demo test soundness soundness-warehouse fuzz faults soak notebook contract-neo4j-latest upgrade-speed lint format bench growth docs dist dist-check check editor explorer vscode openlineage-schemas clean
 
 help: ## what each command does
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-19s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z0-9-]+:.*##' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-21s %s\n", $$1, $$2}'
 
 .uv/bin/uv:
 	@echo "uv is not installed: putting it into .uv/"
@@ -178,6 +178,16 @@ notebook: $(NOTEBOOK)/.installed chromium ## run a notebook in a real JupyterLab
 soak: setup ## a service at a fixed rate of reads and events (MINUTES=60 RATE=20 STORE=embedded, or SOAK=--find-limit)
 	@$(BIN)/python -m tests.soak --minutes $(or $(MINUTES),60) --rate $(or $(RATE),20) --store $(STORE) $(SOAK)
 
+NEO4J ?= 2026.08.1
+
+contract-neo4j-latest: setup ## the store's tests on Neo4j's newest line (NEO4J=2026.08.1; Java 21 or newer, or JAVA_HOME)
+	@java=$$(ls -d /usr/lib/jvm/*-2[1-9]-* 2>/dev/null | tail -1); export JAVA_HOME="$${java:-$$JAVA_HOME}"; \
+	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) LINEAGE_NEO4J_VERSION=$(NEO4J) \
+	  $(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/store -k neo4j --junitxml=build/neo4j-$(NEO4J).xml
+
+upgrade-speed: setup ## ten questions before and after an upgrade (ARGS="--before ENV/bin/lineage --store FILE")
+	@$(BIN)/python -m tests.store.upgrade_speed $(ARGS)
+
 lint: $(VENV)/.installed ## ruff, mypy strict, import-linter
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -190,6 +200,9 @@ format: setup ## let ruff rewrite what it can
 
 bench: setup ## benchmarks: ratios, and a JSON record under tests/benchmarks/results/
 	@$(BIN)/python -m tests.benchmarks
+
+growth: setup ## time and memory at 1, 10 and 100 times an estate; writes docs/growth.md (SCALES="1 10": 6 GB of disk)
+	@$(BIN)/python -m tests.benchmarks.growth $(SCALES)
 
 docs: setup ## write the generated pages and graphql/schema.graphql, build the site in build/docs/site
 	@$(BIN)/python -m docs.supported
@@ -204,6 +217,9 @@ dist: $(VENV)/.installed ## build the wheels (pure, and the native scanner) and 
 	@if command -v cargo >/dev/null; then $(BIN)/maturin build --quiet --release --compatibility pypi \
 	  --manifest-path $(NATIVE)/Cargo.toml --out dist; else echo "without cargo: no wheel of the native scanner"; fi
 	@ls -1 dist
+
+dist-check: dist ## install what dist builds on every Python here, and list licences (ARGS="--python 3.12", "--download")
+	@$(BIN)/python -m tests.packaging $(ARGS)
 
 editor: ## fetch the third-party files of the GraphQL editor again (needs npm)
 	$(BIN)/python graphql/vendor_editor.py

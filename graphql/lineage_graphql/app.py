@@ -150,5 +150,6 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
         own = f"[{settings.host}]" if ":" in settings.host else settings.host
         names = ["localhost", "127.0.0.1", "[::1]", own]
         app.add_middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False)
-    app.add_middleware(Guard, settings=settings)  # outermost: it sees the requests that others refuse
+    # Outermost: it sees the requests that others refuse.
+    app.add_middleware(Guard, settings=settings, authenticator=authenticator)
     return app

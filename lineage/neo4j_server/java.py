@@ -17,7 +17,7 @@ __all__ = ["Java", "find_java", "java_version"]
 
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _INSTALL = (
-    f"install OpenJDK {MINIMUM_JAVA} or newer (Debian: apt-get install openjdk-17-jre-headless; "
+    f"install OpenJDK {MINIMUM_JAVA} or newer (Debian: apt-get install openjdk-{MINIMUM_JAVA}-jre-headless; "
     "macOS: brew install openjdk@21), or set JAVA_HOME"
 )
 

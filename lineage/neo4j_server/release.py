@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 from lineage.frozen import frozen
 
 __all__ = ["ADMIN_CLASS", "ARTIFACTS", "JVM_OPTIONS", "MINIMUM_JAVA", "SERVER_CLASS", "VERSION", "Artifact"]
 
-VERSION = "5.26.18"
-MINIMUM_JAVA = 17
+VERSION = os.environ.get("LINEAGE_NEO4J_VERSION", "5.26.18")
+"""The long-term support line; others are for those who try them (`make contract-neo4j-latest`)."""
+MINIMUM_JAVA = 17 if VERSION.startswith("5.") else 21
 
-SERVER_CLASS = "org.neo4j.server.CommunityEntryPoint"
+SERVER_CLASS = "org.neo4j.server.CommunityEntryPoint" if VERSION.startswith("5.") else "org.neo4j.server.Neo4jCommunity"
 ADMIN_CLASS = "org.neo4j.cli.AdminTool"
 
 

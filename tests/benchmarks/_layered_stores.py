@@ -31,7 +31,7 @@ from lineage.store.sqlite.connection import SqliteConnection
 from lineage.store.sqlite.transaction import SqliteTransaction
 from tests.benchmarks._layered_graph import LayeredGraph
 
-__all__ = ["embedded_path", "running_neo4j"]
+__all__ = ["cache_folder", "embedded_path", "running_neo4j"]
 
 T = TypeVar("T")
 
@@ -42,9 +42,9 @@ _TYPES = {pa.bool_(): "boolean", pa.int64(): "long", pa.timestamp("us"): "dateti
 
 def embedded_path(graph: LayeredGraph) -> Path:
     """Return the embedded store that holds the graph; it is made where it is not there."""
-    path = _cache() / f"{graph.name}-{SCHEMA_VERSION}.db"
+    path = cache_folder() / f"{graph.name}-{SCHEMA_VERSION}.db"
     if not path.exists():
-        with tempfile.TemporaryDirectory(dir=_cache()) as folder:
+        with tempfile.TemporaryDirectory(dir=cache_folder()) as folder:
             made = Path(folder) / path.name
             with open_store(made):
                 pass
@@ -57,7 +57,7 @@ def embedded_path(graph: LayeredGraph) -> Path:
 @contextmanager
 def running_neo4j(graph: LayeredGraph) -> Iterator[ManagedServer]:
     """Start a Neo4j that holds the graph, imported where it is not there; it is stopped after the block."""
-    home = _cache() / f"{graph.name}-{SCHEMA_VERSION}.neo4j"
+    home = cache_folder() / f"{graph.name}-{SCHEMA_VERSION}.neo4j"
     settings = ServerSettings(heap=HEAP, page_cache=PAGE_CACHE, bolt_port=free_port(), http_port=free_port())
     if not (home / "imported").exists():
         shutil.rmtree(home, ignore_errors=True)
@@ -105,7 +105,8 @@ def _restore(schema: _Schema, server: ManagedServer) -> None:
         driver.execute_query("UNWIND $meta AS of CREATE (m:Meta) SET m = of", meta=schema.meta)
 
 
-def _cache() -> Path:
+def cache_folder() -> Path:
+    """Return the folder in which graphs are kept."""
     folder = Path(os.environ.get("LINEAGE_BENCHMARK_CACHE") or Path(tempfile.gettempdir()) / "lineage-benchmarks")
     folder.mkdir(parents=True, exist_ok=True)
     return folder

@@ -13,7 +13,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import httpx
@@ -38,11 +38,18 @@ def path(tmp_path: Path) -> Path:
 
 @contextlib.contextmanager
 def served(
-    *arguments: str, environment: dict[str, str] | None = None, seconds: float = 120
+    *arguments: str,
+    environment: dict[str, str] | None = None,
+    seconds: float = 120,
+    under: Sequence[str] = (),
+    command: str = LINEAGE,
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
-    """Yield the address and the process of a service, which has some time to start, and is ended with the block."""
+    """Yield the address and the process of a service, which has some time to start, and is ended with the block.
+
+    `under` is a command that becomes the service, such as `prlimit`; `command` the `lineage` of another environment.
+    """
     process = subprocess.Popen(
-        [LINEAGE, "serve", "--port", "0", *arguments],
+        [*under, command, "serve", "--port", "0", *arguments],
         stderr=subprocess.PIPE,
         bufsize=0,
         env={**os.environ, **(environment or {})},

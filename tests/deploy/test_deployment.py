@@ -6,6 +6,7 @@ import ast
 import json
 import re
 import shlex
+import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -105,3 +106,13 @@ def test_versions_agree() -> None:
     assert {chart["appVersion"], *images} == {version}
     [maturin] = re.findall(r"maturin==([\d.]+)", (DEPLOY / "Dockerfile").read_text())
     assert f'"maturin=={maturin}"' in project
+
+
+def test_the_image_has_every_package() -> None:
+    text = (DEPLOY / "Dockerfile").read_text()
+    copied = {source for line in re.findall(r"^COPY (?!--)(.*)$", text, re.MULTILINE) for source in line.split()[:-1]}
+    kept = set(re.findall(r"^!(\S+)$", (DEPLOY / "Dockerfile.dockerignore").read_text(), re.MULTILINE))
+    settings = tomllib.loads((DEPLOY.parent / "pyproject.toml").read_text())
+    packages = settings["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"]
+    assert {one for one in packages if not {one, one.split("/")[0]} & copied} == set()
+    assert copied - {"lineage/native", "lineage/sql/scan/facts.txt"} <= kept

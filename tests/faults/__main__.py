@@ -11,6 +11,7 @@ import argparse
 import multiprocessing
 import sys
 import time
+from collections.abc import Mapping
 from concurrent.futures import ProcessPoolExecutor
 
 from tests.faults.matrix import FAULTS, Fault
@@ -25,6 +26,7 @@ def main() -> int:
     parser.add_argument("only", nargs="*", metavar="WORD", help="faults whose group or name has one of these words")
     parser.add_argument("--store", choices=(EMBEDDED, NEO4J), help="one store only")
     parser.add_argument("--list", action="store_true", help="list the faults")
+    parser.add_argument("--missing", action="store_true", help="those only of which it is not known what happens")
     options = parser.parse_args()
     chosen = {
         number: one
@@ -38,7 +40,7 @@ def main() -> int:
     began = time.monotonic()
     with ProcessPoolExecutor(2, mp_context=multiprocessing.get_context("spawn")) as pool:
         tried = {
-            kind: pool.submit(try_all, kind, [number for number, one in chosen.items() if kind in one.stores])
+            kind: pool.submit(try_all, kind, _of_store(kind, chosen, options.missing))
             for kind in ((options.store,) if options.store else (EMBEDDED, NEO4J))
         }
         texts = [text for one in tried.values() for text in one.result().values()]
@@ -54,6 +56,16 @@ def main() -> int:
         write_table(PAGE, listed(rows))
         print(f"\nwritten to {PAGE}")
     return bool(wrong)
+
+
+def _of_store(kind: str, chosen: Mapping[int, Fault], missing: bool) -> list[int]:
+    """Return the numbers of the faults of a store; with `missing`, of those that are not known, or were wrong."""
+    own = {number: kept(kind, one) for number, one in chosen.items() if kind in one.stores}
+    return [
+        number
+        for number, path in own.items()
+        if not (missing and path.exists() and not path.read_text().startswith(WRONG))
+    ]
 
 
 def _row(fault: Fault) -> Row:

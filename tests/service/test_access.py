@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.asymmetric import rsa
 
 from lineage.store import GraphStore, open_store
 from lineage_graphql.access.access_tokens import TokenFile
+from lineage_graphql.access.authenticate import Authenticator
 from lineage_graphql.access.jwt_settings import JwtSettings
 from lineage_graphql.access.roles import Role
 from lineage_graphql.serving import UnsafeSettingsError, check
@@ -281,6 +282,17 @@ def test_jwts_that_are_not_good(federated: Service, provider: Provider) -> None:
             "UNAUTHENTICATED",
             "expired" if name == "expired" else "invalid",
         ), name
+
+
+def test_a_jwt_is_known_once_it_was_accepted(provider: Provider) -> None:
+    authenticator = Authenticator(Settings(oidc=JwtSettings(issuer=provider.issuer, audience="lineage")))
+    good, other = (f"Bearer {provider.token(aud=audience)}" for audience in ("lineage", "other"))
+    assert authenticator.known_token(good) is None
+    for token in (good, other):
+        authenticator.caller(token)
+    assert authenticator.known_token(good) == authenticator.known_token(good.replace("Bearer ", "bearer  "))
+    assert authenticator.known_token(good) is not None
+    assert authenticator.known_token(other) is None
 
 
 def test_what_the_service_can_is_told_to_callers_with_a_token_only(store: GraphStore, tmp_path: Path) -> None:

@@ -12,8 +12,10 @@ from starlette.datastructures import Headers
 
 from lineage.store import open_store
 from lineage_graphql.access.access_tokens import TokenFile
+from lineage_graphql.access.authenticate import Authenticator
 from lineage_graphql.access.roles import Role
 from lineage_graphql.limits import request_rate
+from lineage_graphql.limits.request_rate import RequestRate
 from lineage_graphql.settings import Limits, Settings
 from tests.service.running import Service, running
 
@@ -65,16 +67,49 @@ def test_each_token_has_its_own(tmp_path: Path) -> None:
         assert again.status_code == 429
 
 
+def test_guessed_tokens_share_the_limit_of_their_address(tmp_path: Path) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    good, record = tokens.create("one", [Role.READER])
+    settings = Settings(limits=Limits(rate=1), tokens=tmp_path / "tokens.json")
+    with open_store(tmp_path / "store.db") as store, running(store, settings) as service:
+        guesses = [f"lineage_{record.id}_{number}" for number in range(12)]
+        statuses = [guess(service, token) for token in guesses]
+        assert statuses[:10] == [200] * 10  # which says UNAUTHENTICATED
+        assert statuses[-1] == 429
+        # Whoever has a good token is not held up by those who guess at the same address.
+        assert "errors" not in service.ask(ASKED["query"], good)
+        # A revoked token is one of the others.
+        tokens.revoke(record.id)
+        assert guess(service, good) == 429
+
+
+def guess(service: Service, token: str) -> int:
+    headers = {"Authorization": f"Bearer {token}"}
+    return service.http.post("/graphql", json=ASKED, headers=headers).status_code
+
+
 def test_a_command_waits_and_goes_on(limited: Service) -> None:
     with open_store(limited.url, read_only=True) as remote:
         refused(limited)
         assert remote.dataset_keys() == []
 
 
-def test_few_callers_are_remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_few_callers_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(request_rate, "_CALLERS", 3)
-    rate = request_rate.RequestRate(Settings(limits=Limits(rate=1)))
+    settings = Settings(limits=Limits(rate=1))
+    rate = RequestRate(settings, Authenticator(settings).known_token)
     for number in range(10):
-        scope = {"path": "/graphql", "client": (f"10.0.0.{number}", 1)}
-        assert rate.seconds_to_wait(scope, Headers({})) is None
+        assert rate.seconds_to_wait(scope_of(f"10.0.0.{number}"), Headers({})) is None
     assert len(rate._buckets) == 3
+
+
+def test_addresses_of_one_network_of_ipv6_are_one_caller() -> None:
+    settings = Settings(limits=Limits(rate=1))
+    rate = RequestRate(settings, Authenticator(settings).known_token)
+    answers = [rate.seconds_to_wait(scope_of(f"2001:db8::{number:x}"), Headers({})) for number in range(11)]
+    assert answers == [*[None] * 10, 1]
+    assert rate.seconds_to_wait(scope_of("2001:db8:0:1::1"), Headers({})) is None
+
+
+def scope_of(address: str) -> dict[str, object]:
+    return {"path": "/graphql", "client": (address, 1)}

@@ -15,6 +15,7 @@ from opentelemetry.trace import SpanKind
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from lineage_graphql.access.authenticate import Authenticator
 from lineage_graphql.http.foreign_pages import is_foreign, refusal_of_foreign
 from lineage_graphql.http.problems import problem
 from lineage_graphql.http.request_bodies import most_bytes
@@ -47,10 +48,10 @@ class _BodyError(Exception):
 class Guard:
     """ASGI middleware around the application."""
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: Settings, authenticator: Authenticator) -> None:
         self._app = app
         self._limits = settings.limits
-        self._rate = RequestRate(settings)
+        self._rate = RequestRate(settings, authenticator.known_token)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a request."""

@@ -1,11 +1,15 @@
-"""How many requests a caller may send: a token bucket for each API token or JWT, or address where none is needed."""
+"""How many requests a caller may send: a token bucket for each good API token or JWT, else for the address.
+
+Tokens that are not known share the bucket of their address: guessing them is no way to get more, nor to fill memory.
+"""
 
 from __future__ import annotations
 
-import hashlib
+import ipaddress
 import math
 import time
 from collections import OrderedDict
+from collections.abc import Callable
 
 from starlette.datastructures import Headers
 from starlette.types import Scope
@@ -19,15 +23,18 @@ _BURST_SECONDS = 10
 _LEAST_BURST = 10.0
 _CALLERS = 10_000
 """Callers whose buckets are kept: the one that was silent longest is forgotten first, with a bucket that is full."""
+_NETWORK_BITS = 64
+"""Of an IPv6 address: whoever has one has all that begin like it."""
 _FREE = frozenset(("/healthz", "/readyz", "/metrics"))
 
 
 class RequestRate:
     """Counts the requests of each caller of one worker."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, known_token: Callable[[str | None], bytes | None]) -> None:
+        """`known_token` returns what tells a good token apart from others, by the header `Authorization`."""
         self._rate = settings.limits.rate
-        self._by_token = settings.secured
+        self._known_token = known_token
         self._burst = max(_LEAST_BURST, (self._rate or 0) * _BURST_SECONDS)
         self._buckets: OrderedDict[bytes, tuple[float, float]] = OrderedDict()
 
@@ -45,8 +52,16 @@ class RequestRate:
         return max(1, math.ceil((1 - left) / self._rate)) if is_over else None
 
     def _caller(self, scope: Scope, headers: Headers) -> bytes:
-        _, _, token = headers.get("authorization", "").strip().partition(" ")
-        if self._by_token and token.strip():
-            return hashlib.sha256(token.strip().encode()).digest()  # no token is kept
+        known = self._known_token(headers.get("authorization"))
+        if known is not None:
+            return known
         address, *_ = scope.get("client") or ("",)
-        return str(address).encode()
+        return _network(str(address)).encode()
+
+
+def _network(address: str) -> str:
+    try:
+        parsed = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return address  # a socket of this machine
+    return str(ipaddress.ip_network((parsed, _NETWORK_BITS), strict=False)) if parsed.version == 6 else address

@@ -73,18 +73,14 @@ def calls_around(sql: str, start: int) -> list[str]:
     >>> calls_around(sql, sql.index("t.email")), calls_around(sql, sql.index("a)")), calls_around(sql, sql.index("1))"))
     (['left', 'upper'], ['max'], [])
     """
-    words = _words(sql)
-    depth, found = 0, []
-    for i in range(bisect_right(words, start, key=attrgetter("end")) - 1, -1, -1):
-        text = words[i].text
-        if text == ")":
-            depth += 1
-        elif text == "(" and depth:
-            depth -= 1
-        elif text == "(" and i and _is_name(words[i - 1].text):
-            found.append(_called(words, i - 1))
-        elif not depth and text in (";", "SELECT", "WHERE", "SET"):
-            break
+    words, parents = _words(sql), _parents(sql)
+    found = []
+    at = bisect_right(words, start, key=attrgetter("end")) - 1
+    at = parents[at] if at >= 0 else -1
+    while at >= 0:
+        if at and _is_name(words[at - 1].text):
+            found.append(_called(words, at - 1))
+        at = parents[at - 1] if at else -1
     return found
 
 
@@ -109,6 +105,27 @@ def _words(sql: str) -> tuple[_Word, ...]:
         for found in _WORD.finditer(sql)
         if not found[0].isspace() and not found[0].startswith(("--", "/*"))
     )
+
+
+@lru_cache(maxsize=32)
+def _parents(sql: str) -> tuple[int, ...]:
+    """Return for the place behind each token the innermost parenthesis that is open there, in the same query block.
+
+    It is -1 where there is none. Found for all at once: a statement of thousands of columns is asked for each of them.
+    """
+    found: list[int] = []
+    outer: list[int] = []
+    inner = -1
+    for number, word in enumerate(_words(sql)):
+        if word.text == "(":
+            outer.append(inner)
+            inner = number
+        elif word.text == ")":
+            inner = outer.pop() if outer else -1
+        elif word.text in (";", "SELECT", "WHERE", "SET"):
+            inner = -1
+        found.append(inner)
+    return tuple(found)
 
 
 def _start(words: tuple[_Word, ...], at: int) -> tuple[int, bool] | None:

@@ -76,7 +76,8 @@ def audit_access(
     found: list[Access] = []
     begun: dict[tuple[str, str], date] = {}
     for key, usage in days.items():
-        shown = min((holder for holder, _, _ in holders[key]), key=lambda one: one.exposure.rank)
+        # Of several sources the one that shows most: a value that no mask is on, before one that a mask is on.
+        shown = min((one for one, *_ in holders[key]), key=lambda one: (one.exposure.rank, one.protection.is_masked))
         sources = tuple(sorted({name for _, name, _ in holders[key]}))
         classes = tuple(sorted({name for *_, names in holders[key] for name in names}))
         for user, read in _by_user(usage).items():

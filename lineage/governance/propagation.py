@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 
 from lineage.frozen import frozen
 from lineage.governance.exposure import EXPOSURES, Exposure, ValueEffects, exposure_of
@@ -22,7 +23,7 @@ __all__ = ["Influence", "Reach", "Spread", "ValueGraph", "ValueStep", "load_valu
 
 @frozen(order=True)
 class ValueStep:
-    """One edge along which a value flows: of a job, with what it leaves of the value."""
+    """One edge along which a value flows: of a job, with what it leaves of the value, and since when."""
 
     source: str
     target: str
@@ -30,6 +31,7 @@ class ValueStep:
     exposure: Exposure
     subtypes: tuple[Subtype, ...] = ()
     spans: tuple[Chain, ...] = ()
+    since: datetime | None = None
 
 
 @frozen(order=True)
@@ -154,8 +156,8 @@ def _first_of_each(influences: Iterable[Influence]) -> tuple[Influence, ...]:
 
 def _step(via: str, edge: StoredEdge, jobs: Mapping[str, StoredJob], functions: ValueEffects) -> ValueStep:
     job = jobs.get(edge.job)
-    exposure = exposure_of(edge, job.sql if job else None, functions)
-    return ValueStep(via, edge.target, edge.job, exposure, edge.subtypes, edge.spans)
+    exposure = exposure_of(edge, job.sql if job else None, functions, job.dialect if job else None)
+    return ValueStep(via, edge.target, edge.job, exposure, edge.subtypes, edge.spans, edge.valid_from)
 
 
 def _influence(via: str, edge: StoredEdge) -> Influence:

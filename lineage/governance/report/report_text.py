@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -17,8 +18,8 @@ from lineage.model.text.visible_text import visible_line
 __all__ = ["REPORT_COLUMNS", "html_page", "markdown", "report_rows", "summary_sentences"]
 
 REPORT_COLUMNS = (
-    "source", "classes", "column", "table", "exposure", "confidence", "hops", "verdict", "reads", "users", "last read",
-    "warehouse", "proof",
+    "source", "classes", "column", "table", "exposure", "confidence", "hops", "since", "verdict", "reads", "users",
+    "last read", "warehouse", "proof",
 )  # fmt: skip
 _WORDS = {
     Exposure.UNMASKED: "as they are",
@@ -74,8 +75,8 @@ def markdown(report: PiiReport) -> str:
         lines += ["", f"## {_code(source.name)}", "", *_bullets(_tag_sentences(source)), ""]
         if source.holders:
             lines += [
-                "| column | shows | confidence | hops | readers | last read | policy |",
-                "|---|---|--:|--:|---|---|---|",
+                "| column | shows | confidence | hops | since | readers | last read | policy |",
+                "|---|---|--:|--:|---|---|---|---|",
             ]
             lines += (_table_line(one) for one in source.holders)
         lines += _paths(source)
@@ -109,9 +110,13 @@ def _row(source: SourceColumn, holder: Holder) -> tuple[object, ...]:
     proof = "; ".join(f"{step.proof.place}: {' → '.join(step.proof.sql)}" for step in holder.path)
     return (
         source.name, classes, holder.name, holder.table, str(holder.exposure), f"{holder.confidence:.2f}", holder.hops,
-        str(holder.verdict), holder.usage.reads, holder.users, f"{last:%Y-%m-%d}" if last else None,
+        _day(holder.since), str(holder.verdict), holder.usage.reads, holder.users, _day(last),
         list(holder.protection.sentences), proof,
     )  # fmt: skip
+
+
+def _day(at: datetime | None) -> str | None:
+    return f"{at:%Y-%m-%d}" if at else None
 
 
 def _tag_sentences(source: SourceColumn) -> Iterator[str]:
@@ -126,7 +131,6 @@ def _tag_sentences(source: SourceColumn) -> Iterator[str]:
 
 
 def _table_line(one: Holder) -> str:
-    last = f"{one.usage.last_read:%Y-%m-%d}" if one.usage.last_read else ""
     verdict = str(one.verdict) if one.rulings else ""
     shows = "; ".join((str(one.exposure), *map(_plain, one.protection.sentences)))
     cells = (
@@ -134,8 +138,9 @@ def _table_line(one: Holder) -> str:
         shows,
         f"{one.confidence:.2f}",
         one.hops,
+        _day(one.since) or "",
         _plain(", ".join(one.users)),
-        last,
+        _day(one.usage.last_read) or "",
         verdict,
     )
     return f"| {' | '.join(map(str, cells))} |"

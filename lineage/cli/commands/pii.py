@@ -23,6 +23,7 @@ from lineage.governance.exposure import EXPOSURES
 from lineage.governance.report.pii_report import PiiReport, SourceColumn, make_report
 from lineage.governance.report.policy import Policy, read_policy
 from lineage.governance.report.report_diff import ExposureChange, changed_exposures, read_saved_report
+from lineage.governance.report.report_pdf import PdfUnavailableError, pdf_document
 from lineage.governance.report.report_text import REPORT_COLUMNS, html_page, markdown, report_rows, summary_sentences
 from lineage.governance.report.tag_coverage import tag_coverage
 from lineage.governance.tags.tagging import classify, named_column
@@ -47,6 +48,7 @@ class ReportFormat(StrEnum):
 
     TABLE = "table"
     HTML = "html"
+    PDF = "pdf"
     MARKDOWN = "markdown"
     CSV = "csv"
     JSON = "json"
@@ -92,9 +94,13 @@ def report(
     tagged column whose values come unmasked from another tagged column is listed under that one. Exit status 1: the
     policy denies what is there, or, with --diff, more is shown than before.
 
+    --format pdf needs the extra `pdf`: pip install 'lineage-graph[pdf]'.
+
     Example: lineage pii report --class email --policy policy.yaml
     """
     rulings, saved = _files(policy, diff)
+    if output is ReportFormat.PDF and file is None:
+        raise typer.BadParameter("PDF needs a file: --output report.pdf", param_hint="--format")
     with open_store(store, read_only=True) as opened:
         found = classify(opened, rules_of(rules))
         wanted = {one.lower() for one in class_ or ()}
@@ -109,13 +115,15 @@ def report(
     if saved is not None:
         _print_changes(changed_exposures(saved, made), output)
         return
+    if output is ReportFormat.PDF and file is not None:
+        _write_pdf(made, file)
     text = _text(made, output)
     if file is not None and text is not None:
         file.write_text(text, encoding="utf-8")
         note(f"written to {file}")
     elif text is not None:
         print(text, end="")
-    else:
+    elif output is ReportFormat.TABLE:
         _print_table(made)
         _print_ends(made.sources)
     for source, holder in made.denied:
@@ -293,6 +301,18 @@ def _text(made: PiiReport, output: ReportFormat) -> str | None:
             print_listing(REPORT_COLUMNS, report_rows(made), OutputFormat.CSV)
         return written.getvalue()
     return None
+
+
+def _write_pdf(made: PiiReport, file: Path) -> None:
+    """Write the report as PDF, or exit with 2 and say what to install."""
+    try:
+        document = pdf_document(made)
+    except PdfUnavailableError as error:
+        note(f"error: {error}", "red")
+        note(error.hint)
+        raise typer.Exit(2) from error
+    file.write_bytes(document)
+    note(f"written to {file}")
 
 
 def _print_table(made: PiiReport) -> None:

@@ -21,6 +21,12 @@ REPORT_COLUMNS = (
     "source", "classes", "column", "table", "exposure", "confidence", "hops", "since", "verdict", "reads", "users",
     "last read", "warehouse", "proof",
 )  # fmt: skip
+_COLOURS = {
+    Exposure.UNMASKED: "#b3261e",
+    Exposure.PARTIAL: "#b86e00",
+    Exposure.AGGREGATED: "#2f6fb3",
+    Exposure.MASKED: "#2e7d4f",
+}
 _WORDS = {
     Exposure.UNMASKED: "as they are",
     Exposure.PARTIAL: "in part",
@@ -88,9 +94,12 @@ def html_page(report: PiiReport) -> str:
     """Return the report as one HTML page without anything from elsewhere."""
     widest = max(report.exposed.values(), default=0) or 1
     bars = [
-        {"name": str(one), "number": report.exposed[one], "width": round(260 * report.exposed[one] / widest)}
+        {
+            "name": str(one), "number": report.exposed[one], "width": round(260 * report.exposed[one] / widest),
+            "colour": _COLOURS[one],
+        }
         for one in EXPOSURES
-    ]
+    ]  # fmt: skip
     return _page().render(report=report, sentences=summary_sentences(report), bars=bars)
 
 

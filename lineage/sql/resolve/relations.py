@@ -171,7 +171,7 @@ def both_mentions(first: Mention, second: Mention) -> Mention:
 def nest_mention(first: Mention, then: Mention) -> Mention:
     """Return the mention of a source that is read at `first`, and whose result is read at `then`."""
     outer: list[exp.Expr] = []
-    while type(then) is tuple:
+    while isinstance(then, tuple) and not isinstance(then, SeveralMentions):
         then, last = then
         outer.append(last)
     found = first

@@ -51,6 +51,7 @@ class ValueGraph:
     """The steps and influences out of each column, by its key."""
 
     steps: Mapping[str, Sequence[ValueStep]]
+    """Those out of each column are sorted."""
     influences: Mapping[str, Sequence[Influence]]
     jobs: Mapping[str, StoredJob]
 
@@ -105,8 +106,11 @@ def spread(graph: ValueGraph, start: str, stops: Collection[str] = ()) -> Spread
     """Return where the value of a column goes. At `stops` it is not shown, and does not go on."""
     reached: dict[str, Reach] = {}
     stopped: set[str] = set()
+    shown: set[Exposure] = {Exposure.UNMASKED}
     for exposure in EXPOSURES:
-        into = _search(graph.steps, start, exposure, stops, stopped)
+        if exposure not in shown:  # no step that was seen hides so much, and no more
+            continue
+        into = _search(graph.steps, start, exposure, stops, stopped, shown)
         for node in into:
             if node not in reached:
                 reached[node] = Reach(exposure, _path(into, start, node))
@@ -122,18 +126,27 @@ def _search(
     most: Exposure,
     stops: Collection[str],
     stopped: set[str],
+    shown: set[Exposure],
 ) -> dict[str, ValueStep]:
-    """Return the last step of a shortest path to each column, over steps that hide no more than `most`."""
+    """Return the last step of a shortest path to each column, over steps that hide no more than `most`.
+
+    The exposures of all steps out of these columns are added to `shown`.
+    """
+    allowed = frozenset(EXPOSURES[: most.rank + 1])
     into: dict[str, ValueStep] = {}
     level = [start]
     while level:
         following: list[str] = []
-        for step in sorted(step for node in level for step in steps.get(node, ()) if step.exposure.rank <= most.rank):
-            if step.target in stops:
-                stopped.add(step.target)
-            elif step.target != start and step.target not in into:
-                into[step.target] = step
-                following.append(step.target)
+        for node in sorted(level):
+            for step in steps.get(node, ()):
+                shown.add(step.exposure)
+                if step.exposure not in allowed:
+                    continue
+                if step.target in stops:
+                    stopped.add(step.target)
+                elif step.target != start and step.target not in into:
+                    into[step.target] = step
+                    following.append(step.target)
         level = following
     return into
 

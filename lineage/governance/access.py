@@ -17,6 +17,7 @@ from lineage.store.values import StoredUsage
 __all__ = ["Access", "AccessAudit", "audit_access", "pseudonyms"]
 
 _NEW_DAYS = 30
+_NAMED_TABLES = 5
 
 
 @frozen
@@ -157,7 +158,8 @@ def _blind_spots(
         yield f"no log covers {', '.join(sorted(missing))}"
     tables = sorted({name for source in report.sources for name in source.possibly})
     if tables:
-        yield f"{len(tables):,} tables may hold the values, but the columns of the SQL that writes them are not known"
+        shown = ", ".join(tables[:_NAMED_TABLES]) + (" and others" if len(tables) > _NAMED_TABLES else "")
+        yield f"tables that may hold the values, written by SQL whose columns are not known: {shown} ({len(tables):,})"
     if any(one.user is None for one in found):
         yield "the users of some queries are not known"
     yield "a query that reads a view counts as a read of the view, not of the tables behind it"

@@ -69,6 +69,14 @@ def test_masks_of_what_is_behind_a_view(tmp_path: Path, sql: str, expected: dict
     assert _masks(tmp_path, sql) == expected
 
 
+def test_a_missing_mask_is_that_of_other_columns_of_the_class(tmp_path: Path) -> None:
+    _masks(tmp_path, "create table mart.t as select mail as m from crm.people")
+    to = ("--store", tmp_path / "l.db")
+    assert lineage("tag", "add", "crm.people.mail", "email", *to).code == 0
+    sql = lineage("pii", "drift", "--sql", *to).out
+    assert "ALTER TABLE MART.T MODIFY COLUMN M SET MASKING POLICY SEC.MAIL;" in sql
+
+
 def test_a_value_without_a_mask_has_none_in_a_view_over_both(tmp_path: Path) -> None:
     sql = "create view mart.v as select mail as m from crm.people union all select mail from crm.leads"
     assert _masks(tmp_path, sql, "crm.leads.mail") == {"MART.V.M": []}

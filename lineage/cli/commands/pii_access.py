@@ -80,7 +80,7 @@ def access(
         return
     _print_blind_spots(audit.blind_spots)
     if output is OutputFormat.TABLE and not rows:
-        say("in what the logs cover, nobody read it")
+        say(f"in what the logs cover, {'none of these users' if user else 'nobody'} read it")
         return
     for name, users in (audit.new_readers or {}).items() if output is OutputFormat.TABLE else ():
         first = ", ".join(shown.get(one, one) for one in users[:_NAMED])

@@ -86,9 +86,11 @@ def audit_grants(
     found = []
     for key, name in named.items():
         grants = policies.grants(key)
-        use = judge.use(key) if grants else None
+        if not grants:
+            continue
+        use = judge.use(key)
         namespace = holders[key].namespace if key in holders else tables[key].namespace
-        for role, at in grants.items() if use is not None else ():
+        for role, at in grants.items():
             users = _users_of(role, policies.members(namespace))
             state, why, by = judge.state(users, use, namespace, at)
             last = max((day for *_, day in by), default=None)

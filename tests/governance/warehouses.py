@@ -12,7 +12,7 @@ import random
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from concurrent.futures import ProcessPoolExecutor, as_completed
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -21,6 +21,7 @@ from itertools import pairwise
 from multiprocessing import get_context
 from pathlib import Path
 from time import perf_counter
+from typing import Any
 
 from lineage.governance.access import audit_access
 from lineage.governance.breakers import read_breakers
@@ -300,7 +301,7 @@ def _of_readers(
     yield from (f"reader: {one}" for one in _of_dicts(given, wanted))
 
 
-def _of_dicts(found: dict[object, object], expected: dict[object, object]) -> Iterator[str]:  # type: ignore[misc]
+def _of_dicts(found: Mapping[Any, object], expected: Mapping[Any, object]) -> Iterator[str]:
     for key in sorted({*found, *expected}, key=str):
         if found.get(key) != expected.get(key):
             yield f"{key}: found {found.get(key)}, expected {expected.get(key)}"

@@ -90,6 +90,15 @@ def test_a_value_that_is_read_more_than_once(query: str, expected: list[list[str
     assert len(set(edge.proofs())) == len(expected)
 
 
+def test_values_that_are_doubled_again_and_again() -> None:
+    steps = ", ".join(f"c{level} as (select x || x as x from c{level - 1})" for level in range(1, 2_000))
+    sql = f"with c0 as (select region as x from fct), {steps} select x from c1999"
+    [statement] = extract_script(sql, "postgres", CATALOG)
+    [edge] = [one for one in statement.edges if one.kind == "CONTRIBUTES"]
+    assert str(statement.completeness) == "full"
+    assert len(edge.proofs()) <= 8
+
+
 def test_of_many_places_the_last_ones_are_kept() -> None:
     sql = "select net_eur as c0 from fct"
     for level in range(40):

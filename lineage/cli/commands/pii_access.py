@@ -101,10 +101,10 @@ def grants(
     store: StoreOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Which grants on personal data did nobody use, by the query logs?
+    """Which grants on personal data did nobody use?
 
     Each grant to read a table or column that shows personal data: unused, used, or unknown, and why. A role counts as
-    used if a user who has it read the table.
+    used if, by the query logs, a user who has it read the table.
 
     It first says what the logs cannot show. It needs a query log of that time.
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, TypeAlias
 
 from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, Severity, Span
+from lineage.model.influence.evidence import MAX_READS
 from lineage.model.names import column_text
 from lineage.model.statement import ColumnRef, Completeness, EarlierStatement, Edge, Place, RowReference, TableRef
 from lineage.sql.resolve.relations import (
@@ -67,13 +69,15 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
 
     def add(sources: Sources, target: ColumnRef | TableRef) -> None:
         latest: Any = None
-        [(span, via, before)], others = known[id(None)], ()
+        others: tuple[Place, ...] = ()
+        [(span, via, before)] = known[id(None)]
         for (source, effect), mention in sources.items():
             if mention is not latest:
                 latest = mention
                 # Nearly all mentions are columns and tables with distinct spans, which need no cache.
                 if type(mention) not in _OFTEN or (span := span_of(latest)) is None or not first <= span[0] <= last:
-                    (span, via, before), *others = known.get(id(mention)) or _read_at(mention, whole, known)
+                    places = known.get(id(mention)) or _read_at(mention, whole, known)
+                    (span, via, before), others = places[0], places[1:]
                 else:
                     via, before, others = (), None, ()
             kind, subtype, masking, limited = fields[effect]
@@ -81,7 +85,7 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
             if type(source) is not TableRows:
                 doubt = source.ambiguous
                 said = source.reference, target, kind, subtype, masking, span, limited, doubt, via, before
-                append(new(Edge, (*said, tuple(others))))
+                append(new(Edge, (*said, others)))
             elif source.table != target.table:
                 tables.setdefault(new(RowReference, (source.reference, target, subtype, span, via, before, masking)))
 
@@ -99,30 +103,35 @@ def _read_at(mention: Mention, whole: Span | None, known: _Places) -> tuple[Plac
 
     `known` caches results by the mention's identity.
     """
-    pairs: list[tuple[Mention, exp.Expr]] = []
-    while type(mention) is tuple and id(mention) not in known:
-        pairs.append(mention)
-        mention = mention[0]
-    found = known.get(id(mention))
-    if found is None:
-        if type(mention) is SeveralMentions:
-            found = tuple(dict.fromkeys(place for one in mention for place in _read_at(one, whole, known)))
-        elif type(mention) is EarlierStatement:
-            found = ((whole, (), mention),)
+    waiting = [mention]
+    while waiting:
+        one = waiting[-1]
+        if id(one) in known:
+            waiting.pop()
+        elif isinstance(one, SeveralMentions):
+            if missing := [each for each in one if id(each) not in known]:
+                waiting += missing
+                continue
+            places = dict.fromkeys(place for each in one for place in known[id(each)])
+            known[id(one)] = tuple(islice(places, MAX_READS))
+        elif isinstance(one, tuple):
+            inner, node = one
+            found = known.get(id(inner))
+            if found is None:
+                waiting.append(inner)
+                continue
+            own = known.get(id(node))
+            if own is None:
+                own = known[id(node)] = ((_span_within(node, whole), (), None),)
+            then = own[0][0]
+            if then is not whole and then is not None:
+                found = tuple([_read_again(place, then, whole) for place in found])
+            known[id(one)] = found
+        elif type(one) is EarlierStatement:
+            known[id(one)] = ((whole, (), one),)
         else:
-            found = ((_span_within(mention, whole), (), None),)
-        known[id(mention)] = found
-    while pairs:
-        pair = pairs.pop()
-        node = pair[1]
-        own = known.get(id(node))
-        if own is None:
-            own = known[id(node)] = ((_span_within(node, whole), (), None),)
-        then = own[0][0]
-        if then is not whole and then is not None:
-            found = tuple([_read_again(place, then, whole) for place in found])
-        known[id(pair)] = found
-    return found
+            known[id(one)] = ((_span_within(one, whole), (), None),)
+    return known[id(mention)]
 
 
 def _read_again(place: Place, then: Span, whole: Span | None) -> Place:

@@ -17,6 +17,7 @@ from lineage.store.values import StoredUsage
 __all__ = ["Access", "AccessAudit", "audit_access", "pseudonyms"]
 
 _NEW_DAYS = 30
+_NAMED_TABLES = 5
 
 
 @frozen
@@ -76,7 +77,8 @@ def audit_access(
     found: list[Access] = []
     begun: dict[tuple[str, str], date] = {}
     for key, usage in days.items():
-        shown = min((holder for holder, _, _ in holders[key]), key=lambda one: one.exposure.rank)
+        # Of several sources the one that shows most: a value that no mask is on, before one that a mask is on.
+        shown = min((one for one, *_ in holders[key]), key=lambda one: (one.exposure.rank, one.protection.is_masked))
         sources = tuple(sorted({name for _, name, _ in holders[key]}))
         classes = tuple(sorted({name for *_, names in holders[key] for name in names}))
         for user, read in _by_user(usage).items():
@@ -156,7 +158,8 @@ def _blind_spots(
         yield f"no log covers {', '.join(sorted(missing))}"
     tables = sorted({name for source in report.sources for name in source.possibly})
     if tables:
-        yield f"{len(tables):,} tables may hold the values, but the columns of the SQL that writes them are not known"
+        shown = ", ".join(tables[:_NAMED_TABLES]) + (" and others" if len(tables) > _NAMED_TABLES else "")
+        yield f"tables that may hold the values, written by SQL whose columns are not known: {shown} ({len(tables):,})"
     if any(one.user is None for one in found):
         yield "the users of some queries are not known"
     yield "a query that reads a view counts as a read of the view, not of the tables behind it"

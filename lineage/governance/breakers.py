@@ -72,7 +72,7 @@ class Breakers:
 
     def apply(self, graph: ValueGraph) -> ValueGraph:
         """Return the graph with the steps masked that a breaker is about."""
-        steps = {via: [self._masked(one, graph) for one in listed] for via, listed in graph.steps.items()}
+        steps = {via: sorted(self._masked(one, graph) for one in listed) for via, listed in graph.steps.items()}
         return replace(graph, steps=steps)
 
     def _masked(self, step: ValueStep, graph: ValueGraph) -> ValueStep:

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from enum import StrEnum
 from typing import Protocol
 
-from lineage.model.influence.evidence import Chain, spans_of
+from lineage.model.influence.evidence import MAX_READS, Chain, spans_of
 from lineage.model.influence.transformations import CONTRIBUTION_ORDER, Subtype
 from lineage.model.text.expression_text import calls_around
 
@@ -48,6 +48,9 @@ class ValueEffects(Protocol):
     def summaries(self) -> Collection[str]:
         """Aggregates that do not return the value of any row."""
 
+    def masks(self, name: str, dialect: str) -> bool:
+        """Return whether a function hides its argument in a dialect."""
+
 
 class ValueEdge(Protocol):
     """An edge along which a value flows."""
@@ -69,23 +72,28 @@ class ValueEdge(Protocol):
         """Where it is read in the job's SQL, and where each intermediate result is."""
 
 
-def exposure_of(edge: ValueEdge, sql: str | None, functions: ValueEffects) -> Exposure:
+def exposure_of(edge: ValueEdge, sql: str | None, functions: ValueEffects, dialect: str | None = None) -> Exposure:
     """Return what an edge leaves of a value: by its masking, else by the calls around each place that reads it.
 
-    If it is read in several ways, the one that shows most counts. Without SQL that says otherwise, all of it is left.
+    If it is read in several ways, the one that shows most counts. Without SQL that says otherwise, all of it is left;
+    so it is where it is read so often that not all places are known.
     """
     if edge.masking:
         return Exposure.MASKED
     flowing = {one for one in edge.subtypes if one in CONTRIBUTION_ORDER and one not in edge.partly_masking}
-    if Subtype.IDENTITY in flowing or not sql or not edge.spans:
+    if Subtype.IDENTITY in flowing or not sql or len(edge.spans) >= MAX_READS:
         return Exposure.UNMASKED
     summed = Subtype.AGGREGATION in flowing
-    return min((_of_chain(chain, sql, functions, summed) for chain in edge.spans), key=lambda one: one.rank)
+    shown = []
+    for chain in edge.spans:
+        calls = {name for start, _ in spans_of(chain) for name in calls_around(sql, start)}
+        if dialect is None or not any(functions.masks(name, dialect) for name in calls):  # another way shows more
+            shown.append(_of_calls(calls, functions, summed))
+    return min(shown, key=lambda one: one.rank, default=Exposure.UNMASKED)
 
 
-def _of_chain(chain: Chain, sql: str, functions: ValueEffects, summed: bool) -> Exposure:
-    calls = {name for start, _ in spans_of(chain) for name in calls_around(sql, start)}
-    calls |= {name.rpartition(".")[2] for name in calls}
+def _of_calls(names: Collection[str], functions: ValueEffects, summed: bool) -> Exposure:
+    calls = {*names, *(name.rpartition(".")[2] for name in names)}
     if summed and not calls.isdisjoint(functions.summaries):
         return Exposure.AGGREGATED
     return Exposure.UNMASKED if calls.isdisjoint(functions.partial) else Exposure.PARTIAL

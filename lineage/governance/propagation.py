@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 
 from lineage.frozen import frozen
 from lineage.governance.exposure import EXPOSURES, Exposure, ValueEffects, exposure_of
@@ -22,7 +23,7 @@ __all__ = ["Influence", "Reach", "Spread", "ValueGraph", "ValueStep", "load_valu
 
 @frozen(order=True)
 class ValueStep:
-    """One edge along which a value flows: of a job, with what it leaves of the value."""
+    """One edge along which a value flows: of a job, with what it leaves of the value, and since when."""
 
     source: str
     target: str
@@ -30,6 +31,7 @@ class ValueStep:
     exposure: Exposure
     subtypes: tuple[Subtype, ...] = ()
     spans: tuple[Chain, ...] = ()
+    since: datetime | None = None
 
 
 @frozen(order=True)
@@ -49,6 +51,7 @@ class ValueGraph:
     """The steps and influences out of each column, by its key."""
 
     steps: Mapping[str, Sequence[ValueStep]]
+    """Those out of each column are sorted."""
     influences: Mapping[str, Sequence[Influence]]
     jobs: Mapping[str, StoredJob]
 
@@ -103,8 +106,11 @@ def spread(graph: ValueGraph, start: str, stops: Collection[str] = ()) -> Spread
     """Return where the value of a column goes. At `stops` it is not shown, and does not go on."""
     reached: dict[str, Reach] = {}
     stopped: set[str] = set()
+    shown: set[Exposure] = {Exposure.UNMASKED}
     for exposure in EXPOSURES:
-        into = _search(graph.steps, start, exposure, stops, stopped)
+        if exposure not in shown:  # no step that was seen hides so much, and no more
+            continue
+        into = _search(graph.steps, start, exposure, stops, stopped, shown)
         for node in into:
             if node not in reached:
                 reached[node] = Reach(exposure, _path(into, start, node))
@@ -120,18 +126,27 @@ def _search(
     most: Exposure,
     stops: Collection[str],
     stopped: set[str],
+    shown: set[Exposure],
 ) -> dict[str, ValueStep]:
-    """Return the last step of a shortest path to each column, over steps that hide no more than `most`."""
+    """Return the last step of a shortest path to each column, over steps that hide no more than `most`.
+
+    The exposures of all steps out of these columns are added to `shown`.
+    """
+    allowed = frozenset(EXPOSURES[: most.rank + 1])
     into: dict[str, ValueStep] = {}
     level = [start]
     while level:
         following: list[str] = []
-        for step in sorted(step for node in level for step in steps.get(node, ()) if step.exposure.rank <= most.rank):
-            if step.target in stops:
-                stopped.add(step.target)
-            elif step.target != start and step.target not in into:
-                into[step.target] = step
-                following.append(step.target)
+        for node in sorted(level):
+            for step in steps.get(node, ()):
+                shown.add(step.exposure)
+                if step.exposure not in allowed:
+                    continue
+                if step.target in stops:
+                    stopped.add(step.target)
+                elif step.target != start and step.target not in into:
+                    into[step.target] = step
+                    following.append(step.target)
         level = following
     return into
 
@@ -154,8 +169,8 @@ def _first_of_each(influences: Iterable[Influence]) -> tuple[Influence, ...]:
 
 def _step(via: str, edge: StoredEdge, jobs: Mapping[str, StoredJob], functions: ValueEffects) -> ValueStep:
     job = jobs.get(edge.job)
-    exposure = exposure_of(edge, job.sql if job else None, functions)
-    return ValueStep(via, edge.target, edge.job, exposure, edge.subtypes, edge.spans)
+    exposure = exposure_of(edge, job.sql if job else None, functions, job.dialect if job else None)
+    return ValueStep(via, edge.target, edge.job, exposure, edge.subtypes, edge.spans, edge.valid_from)
 
 
 def _influence(via: str, edge: StoredEdge) -> Influence:

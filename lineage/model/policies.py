@@ -63,6 +63,9 @@ class PolicyAct(StrEnum):
     REVOKE = "revoke"
     GRANT_UNMASK = "grant_unmask"
     REVOKE_UNMASK = "revoke_unmask"
+    GRANT_ROLE = "grant_role"
+    """`roles` are members of the role `policy` of the namespace `other`."""
+    REVOKE_ROLE = "revoke_role"
 
 
 @frozen

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
 from enum import StrEnum
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from lineage.frozen import frozen
 from lineage.model.data_frames import WithRows
@@ -27,6 +27,7 @@ __all__ = [
     "DatasetKind",
     "EarlierStatement",
     "Edge",
+    "Place",
     "RowIdType",
     "RowReference",
     "StatementLineage",
@@ -105,13 +106,18 @@ class EarlierStatement:
         }
 
 
+Place: TypeAlias = "tuple[Span | None, tuple[Span, ...], EarlierStatement | None]"
+"""Where a source is read, where each intermediate result is read, and the statement before: see `Edge`."""
+
+
 class Edge(NamedTuple):
     """A value flow or an influence in a statement, and the spans of the SQL that prove it.
 
     `span` is where the source is read, `via` where each intermediate result is read, up to the output: in the queries
     around a CTE, sub-query or alias. `before` is the statement that created the temporary table through which the value
-    flows: the source is read there. `limited` marks a SORT that determines, with a LIMIT, which rows are returned.
-    `ambiguous` marks one of several tables that an unqualified column may belong to; a diagnostic lists them all.
+    flows: the source is read there. `others` are more such places, if the value is read more than once. `limited` marks
+    a SORT that determines, with a LIMIT, which rows are returned. `ambiguous` marks one of several tables that an
+    unqualified column may belong to; a diagnostic lists them all.
     """
 
     source: ColumnRef
@@ -124,6 +130,7 @@ class Edge(NamedTuple):
     ambiguous: bool = False
     via: tuple[Span, ...] = ()
     before: EarlierStatement | None = None
+    others: tuple[Place, ...] = ()
 
     def __repr__(self) -> str:
         return f"<Edge {self}>"
@@ -136,19 +143,18 @@ class Edge(NamedTuple):
         arrow = "->" if self.kind is EdgeKind.CONTRIBUTES else "~>"
         return f"{self.source} {arrow} {self.target} [{' '.join(marks)}]"
 
-    def proof(self, offset: int = 0, earlier: Mapping[tuple[str, int], int] | None = None) -> Chain | None:
-        """Return the spans that prove the edge, shifted by an offset; None if there are none.
+    def proofs(self, offset: int = 0, earlier: Mapping[tuple[str, int], int] | None = None) -> list[Chain]:
+        """Return the spans that prove the edge, for each time that the source is read, shifted by an offset.
 
         `earlier` maps the keys of earlier statements to the offsets of their spans; statements not in it are omitted.
         """
-        if self.span is None:
-            return None
-        own = tuple([number + offset for span in (self.span, *self.via) for number in (span.start, span.end)])
-        if self.before is None:
-            return own
-        moves = earlier or {}
-        spans = [(span, moves[one.key]) for one in self.before.in_order() if one.key in moves for span in one.places]
-        return (*(number + moved for span, moved in spans for number in (span.start, span.end)), *own)
+        places = ((self.span, self.via, self.before), *self.others)
+        return [chain for place in places if (chain := _proof(place, offset, earlier or {})) is not None]
+
+    @property
+    def earlier(self) -> list[EarlierStatement]:
+        """The statements that created temporary tables through which the value flows."""
+        return [before for before in (self.before, *(one[2] for one in self.others)) if before is not None]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the edge as JSON values."""
@@ -164,6 +170,17 @@ class Edge(NamedTuple):
             "limited": self.limited,
             "ambiguous": self.ambiguous,
         }
+
+
+def _proof(place: Place, offset: int, moves: Mapping[tuple[str, int], int]) -> Chain | None:
+    span, via, before = place
+    if span is None:
+        return None
+    own = tuple([number + offset for one in (span, *via) for number in (one.start, one.end)])
+    if before is None:
+        return own
+    spans = [(one, moves[each.key]) for each in before.in_order() if each.key in moves for one in each.places]
+    return (*(number + moved for one, moved in spans for number in (one.start, one.end)), *own)
 
 
 class RowReference(NamedTuple):

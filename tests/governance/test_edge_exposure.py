@@ -62,6 +62,18 @@ def test_masking_counts_only_if_all_is_masked() -> None:
     assert exposure_of(masked_plainly, "select left(x, 1) from t", functions) is Exposure.PARTIAL
 
 
+def test_a_way_through_a_masking_function_does_not_hide_the_others() -> None:
+    sql = "select case when y then md5(x) else left(x, 1) end from t"
+    assert exposure_of(_edge(sql, _T), sql, value_functions(), "postgres") is Exposure.PARTIAL
+    only = _edge("select md5(x) from t", _T)
+    assert exposure_of(only, "select md5(x) from t", value_functions(), "postgres") is Exposure.UNMASKED
+
+
+def test_who_does_not_know_all_reads_takes_nothing_for_hidden() -> None:
+    sql = f"select {' || '.join(['left(x, 1)'] * 8)} from t"
+    assert exposure_of(_edge(sql, _T), sql, value_functions()) is Exposure.UNMASKED
+
+
 def test_without_sql_nothing_is_taken_for_hidden() -> None:
     assert exposure_of(_edge("right(x, 1)", _T), None, value_functions()) is Exposure.UNMASKED
     assert exposure_of(Edge((_T,), ()), "select right(x, 4)", value_functions()) is Exposure.UNMASKED

@@ -32,6 +32,21 @@ def test_the_key_is_of_the_same_table(path: Path) -> None:
     assert "a column of the same table" in done.err
 
 
+def test_a_materialized_view_does_not_follow_its_table(tmp_path: Path) -> None:
+    (tmp_path / "m.sql").write_text(
+        "create table crm.people (id int, mail text);"
+        "create view crm.live as select id, mail from crm.people;"
+        "create materialized view crm.stored as select id, mail from crm.people;"
+    )
+    store = ("--store", tmp_path / "l.db")
+    assert lineage("ingest", "sql", tmp_path / "m.sql", "--dialect", "postgres", *store).code == 0
+    plan = lineage("pii", "erase-plan", "crm.people.mail", "--key", "crm.people.id", "--json", *store).json
+    assert plan["views"] == ["crm.live"]
+    assert [(one["table"], one["remedy"]) for one in plan["out_of_reach"]] == [
+        ("crm.stored", "REFRESH MATERIALIZED VIEW crm.stored;")
+    ]
+
+
 def test_check_only_counts(path: Path) -> None:
     done = lineage("pii", "erase-plan", "crm.customers.email", "--key", "crm.customers.id", "--check", "--store", path)
     statements = [line for line in done.out.splitlines() if not line.startswith("--")]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes.util
 import json
 import re
 from dataclasses import replace
@@ -10,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from lineage.governance.report.report_pdf import _refuse
 from lineage.model.statement import DatasetKind
 from lineage.store import open_store
 from tests.cli.running import lineage
@@ -99,6 +101,25 @@ def test_the_page_has_everything_in_itself(tagged: Path, tmp_path: Path) -> None
     markdown = lineage("pii", "report", "--format", "markdown", "--store", tagged).out
     assert "<script>" not in markdown
     assert "`mart.joined_back.email`" in markdown
+
+
+def test_a_report_as_pdf(tagged: Path, tmp_path: Path) -> None:
+    """Where Pango is not installed, the command says so, and how to install it."""
+    file = tmp_path / "report.pdf"
+    done = lineage("pii", "report", "--class", "ip", "--format", "pdf", "--output", file, "--store", tagged)
+    if ctypes.util.find_library("pango-1.0") is None:
+        assert (done.code, file.exists()) == (2, False)
+        assert "apt install libpango" in " ".join(done.err.split())
+    else:
+        assert done.code == 0, done.err
+        assert file.read_bytes().startswith(b"%PDF-")
+    done = lineage("pii", "report", "--format", "pdf", "--store", tagged)
+    assert (done.code, "--output report.pdf" in " ".join(done.err.split())) == (2, True)
+
+
+def test_a_pdf_loads_nothing() -> None:
+    with pytest.raises(ValueError, match="loads nothing"):
+        _refuse("file:///etc/passwd")
 
 
 def test_a_source_that_another_explains_is_no_source(tagged: Path) -> None:

@@ -40,6 +40,19 @@ def test_row_security_of_a_live_database(database: ServedDatabase, store: GraphS
     assert found == [(), ("own",), ("b", "own"), ("c",), ()]
 
 
+def test_members_of_roles_of_a_live_database(database: ServedDatabase, store: GraphStore) -> None:
+    for role in ("staff", "crew", "ana"):
+        database.run(f"DO $$ BEGIN CREATE ROLE {role}; EXCEPTION WHEN duplicate_object THEN NULL; END $$")
+    database.run("CREATE TABLE people (id int)")
+    found = []
+    for sql in ("GRANT staff TO crew; GRANT crew TO ana", "REVOKE crew FROM ana", "REVOKE staff FROM crew"):
+        database.run(sql)
+        ingest_postgres(database.uri, store=store, options=DatabaseOptions(namespace=NAMESPACE))
+        members = load_warehouse_policies(store).members(NAMESPACE)
+        found.append({role: members[role] for role in ("staff", "crew") if role in members})
+    assert found == [{"staff": {"crew"}, "crew": {"ana"}}, {"staff": {"crew"}}, {}]
+
+
 @pytest.mark.parametrize("case", _CASES, ids=lambda case: case.name)
 def test_the_engine_agrees(case: Case, database: ServedDatabase, tmp_path: Path) -> None:
     """Roles that may read each column, and policies that are in force, as the engine says after the same statements."""

@@ -107,7 +107,8 @@ def _compose(inner: Step, outer: Step) -> Step:
         return outer._replace(masking=masking)
     if inner.subtype not in _DIRECT:
         return inner._replace(masking=masking)
-    return Step(max(inner.subtype, outer.subtype, key=_DIRECT.index), masking)
+    subtype = max(inner.subtype, outer.subtype, key=_DIRECT.index)
+    return Step(subtype, masking, grade=max(inner.grade, outer.grade))
 
 
 def _one_of(left: Fields | None, right: Fields | None) -> Fields | None:

@@ -13,6 +13,7 @@ from tests.soundness.scopes import Output, Scope, Slot, Visible
 from tests.soundness.tree import (
     AGGREGATION,
     COUNTED,
+    SUMMED,
     TABLES,
     TRANSFORMATION,
     Call,
@@ -284,7 +285,7 @@ class FromBuilder:
             shown = (*rest, Output("nam", "text"), Output("val", "int"))
             return Unpivoted(uid, source, chosen, own, rng.random() < 0.4), shown, own
         key, value, *_ = rng.sample(integers, 2)
-        aggregates = [("sum({0})", AGGREGATION), ("max({0})", AGGREGATION), ("count({0})", COUNTED)]
+        aggregates = [("sum({0})", SUMMED), ("max({0})", AGGREGATION), ("count({0})", COUNTED)]
         picked = rng.sample(aggregates, rng.randint(1, 2))
         texts = tuple((f"{text.format(value)} AS m{i}", value, step) for i, (text, step) in enumerate(picked))
         rest = tuple(column for column in columns if column.name not in (key, value))

@@ -22,9 +22,12 @@ class Step(NamedTuple):
     subtype: str
     masking: bool = False
     limited: bool = False
+    grade: int = 0
+    """What is left of the value, apart from masking: 0 all of it, 1 a part, 2 a summary of many."""
 
 
 IDENTITY, TRANSFORMATION, AGGREGATION = Step("IDENTITY"), Step("TRANSFORMATION"), Step("AGGREGATION")
+PARTLY, SUMMED = Step("TRANSFORMATION", grade=1), Step("AGGREGATION", grade=2)
 HASHED, COUNTED = Step("TRANSFORMATION", masking=True), Step("AGGREGATION", masking=True)
 CONDITIONAL, WINDOW, FILTER = Step("CONDITIONAL"), Step("WINDOW"), Step("FILTER")
 JOIN, GROUP_BY, DISTINCT, SET_OPERATION = Step("JOIN"), Step("GROUP_BY"), Step("DISTINCT"), Step("SET_OPERATION")

@@ -6,6 +6,7 @@ import pytest
 
 from lineage import Catalog, extract_script
 from lineage.model.diagnostics import Span
+from lineage.model.influence.evidence import spans_of
 from lineage.model.statement import Edge
 
 CATALOG = Catalog.from_dict({"fct": ["region", "sold_at", "net_eur"], "dim": ["region", "name"]}, "postgres")
@@ -59,6 +60,43 @@ def test_the_places_of_a_value_in_order(query: str, expected: dict[str, list[str
     sql = f"create view v as {query}"
     [statement] = extract_script(sql, "postgres", CATALOG)
     assert proofs(sql, [e for e in statement.edges if e.source.column in expected]) == expected
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ("select left(region, 1) || region as a from fct", [["region"], ["region"]]),
+        ("select left(region, 1) as a from fct union all select upper(region) from dim", [["region"]]),
+        ("select left(region, 1) as a from fct union all select upper(region) from fct", [["region"], ["region"]]),
+        (
+            "with c as (select region as x, region as y from fct) select left(x, 1) || y as a from c",
+            [["region", "x"], ["region", "y"]],
+        ),
+        (
+            "with recursive c(x, y) as (select left(region, 1), upper(region) from fct "
+            "union all select y || '.', y from c) select x || '.' as a from c",
+            [["region", "x"], ["region", "y", "x"]],
+        ),
+        (f"select {' || '.join(['region'] * 20)} as a from fct", [["region"]] * 8),
+    ],
+)
+def test_a_value_that_is_read_more_than_once(query: str, expected: list[list[str]]) -> None:
+    """`left(region, 1) || region` is no part of a region: whoever looks at one place only would think so."""
+    sql = f"create view v as {query}"
+    [statement] = extract_script(sql, "postgres", CATALOG)
+    [edge] = [one for one in statement.edges if one.source == ("fct", "region") and one.kind == "CONTRIBUTES"]
+    found = [[sql[start:end] for start, end in spans_of(chain)] for chain in edge.proofs()]
+    assert found == expected
+    assert len(set(edge.proofs())) == len(expected)
+
+
+def test_values_that_are_doubled_again_and_again() -> None:
+    steps = ", ".join(f"c{level} as (select x || x as x from c{level - 1})" for level in range(1, 2_000))
+    sql = f"with c0 as (select region as x from fct), {steps} select x from c1999"
+    [statement] = extract_script(sql, "postgres", CATALOG)
+    [edge] = [one for one in statement.edges if one.kind == "CONTRIBUTES"]
+    assert str(statement.completeness) == "full"
+    assert len(edge.proofs()) <= 8
 
 
 def test_of_many_places_the_last_ones_are_kept() -> None:

@@ -210,7 +210,18 @@ class DatabaseBatch:
         return Attribution(file_job_key(file_key, target), JobKind.SQL_FILE, text.source, at, at, file_key)
 
     def _policies(self) -> Iterator[JobRecord]:
-        """Yield what limits the rows of each table with row security."""
+        """Yield what limits the rows of each table with row security, and who has which role."""
+        if self._database.members:
+            namespace, file_key = self._names.naming.dataset_namespace, self._names.file_key("")
+            had = [
+                PolicyStatement(PolicyAct.GRANT_ROLE, policy=role, other=namespace, roles=(member,))
+                for role, member in self._database.members
+            ]
+            yield JobRecord(
+                policy_job_key(file_key, None), JobKind.POLICY, self._database.at, self._database.at,
+                dialect=self._names.naming.dialect.name, operation="POLICY", file_key=file_key,
+                policies=policies_text(had),
+            )  # fmt: skip
         for relation in self._database.relations:
             if not relation.policies:
                 continue

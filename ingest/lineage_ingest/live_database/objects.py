@@ -143,6 +143,8 @@ class LiveDatabase:
     """Languages of functions that are not read, with the number of functions."""
     of_extensions: int = 0
     """Number of relations that belong to extensions and are left out."""
+    members: tuple[tuple[str, str], ...] = ()
+    """The roles, with each of their members."""
     problems: tuple[str, ...] = ()
     product: str = "postgres"
     """The name of the product's dialect."""

@@ -13,17 +13,17 @@ from typing import Annotated
 
 import typer
 
+from lineage.cli.commands.pii_access import access, grants
 from lineage.cli.commands.tag import RulesOption, rules_of
+from lineage.cli.pii_options import BreakersOption, ClassOption, FunctionsOption, breakers_of, functions_of
 from lineage.cli.store_options import FormatOption, StoreOption
-from lineage.governance.access import audit_access, pseudonyms
-from lineage.governance.breakers import Breakers, read_breakers
 from lineage.governance.erasure.erasure_plan import plan_erasure
 from lineage.governance.erasure.erasure_text import check_script, erasure_script, plan_values
 from lineage.governance.exposure import EXPOSURES
-from lineage.governance.log_coverage import NoLogError
 from lineage.governance.report.pii_report import PiiReport, SourceColumn, make_report
 from lineage.governance.report.policy import Policy, read_policy
 from lineage.governance.report.report_diff import ExposureChange, changed_exposures, read_saved_report
+from lineage.governance.report.report_pdf import PdfUnavailableError, pdf_document
 from lineage.governance.report.report_text import REPORT_COLUMNS, html_page, markdown, report_rows, summary_sentences
 from lineage.governance.report.tag_coverage import tag_coverage
 from lineage.governance.tags.tagging import classify, named_column
@@ -31,8 +31,7 @@ from lineage.governance.yaml_files import GovernanceFileError
 from lineage.model.names import dataset_of
 from lineage.screen.json_text import json_text
 from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
-from lineage.sql.resolve.calls.functions import FunctionsFileError, ValueFunctions, value_functions
-from lineage.store import GraphStore, open_store
+from lineage.store import open_store
 from lineage.traversal import resolve_table
 
 __all__ = ["app"]
@@ -49,6 +48,7 @@ class ReportFormat(StrEnum):
 
     TABLE = "table"
     HTML = "html"
+    PDF = "pdf"
     MARKDOWN = "markdown"
     CSV = "csv"
     JSON = "json"
@@ -61,24 +61,13 @@ class PlanFormat(StrEnum):
     JSON = "json"
 
 
-ClassOption = Annotated[list[str] | None, typer.Option("--class", help="Only this class of data. Repeatable.")]
-_FunctionsOption = Annotated[
-    list[Path] | None,
-    typer.Option("--functions", help="TOML file with your own functions ([partial]). Repeatable.", metavar="FILE"),
-]
-_BreakersOption = Annotated[
-    Path | None,
-    typer.Option("--breakers", help="YAML file of what makes values anonymous.", metavar="FILE"),
-]
 _LOOK = Look(
     names=("column", "source"), words=("proof",), cuts=("exposure",),
     styles={"proof": "dim"},
 )  # fmt: skip
-_NAMED = 10
-"""Number of new readers that are named."""
 _TABLE = (
-    "column", "exposure", "source", "confidence", "hops", "verdict", "reads", "users", "last read", "warehouse",
-    "proof",
+    "column", "exposure", "source", "confidence", "hops", "since", "verdict", "reads", "users", "last read",
+    "warehouse", "proof",
 )  # fmt: skip
 
 
@@ -95,8 +84,8 @@ def report(
         typer.Option("--diff", help="Only what is new since this report (--format json).", metavar="REPORT"),
     ] = None,
     rules: RulesOption = None,
-    functions: _FunctionsOption = None,
-    breakers: _BreakersOption = None,
+    functions: FunctionsOption = None,
+    breakers: BreakersOption = None,
     store: StoreOption = None,
 ) -> None:
     """Where do the values of tagged columns go?
@@ -105,16 +94,20 @@ def report(
     tagged column whose values come unmasked from another tagged column is listed under that one. Exit status 1: the
     policy denies what is there, or, with --diff, more is shown than before.
 
+    --format pdf needs the extra `pdf`: pip install 'lineage-graph[pdf]'.
+
     Example: lineage pii report --class email --policy policy.yaml
     """
     rulings, saved = _files(policy, diff)
+    if output is ReportFormat.PDF and file is None:
+        raise typer.BadParameter("PDF needs a file: --output report.pdf", param_hint="--format")
     with open_store(store, read_only=True) as opened:
         found = classify(opened, rules_of(rules))
         wanted = {one.lower() for one in class_ or ()}
-        known = _functions(functions)
+        known = functions_of(functions)
         made = make_report(
             opened, found, known, datetime.now(UTC), classes=wanted, policy=rulings,
-            breakers=_breakers(breakers, opened),
+            breakers=breakers_of(breakers, opened),
         )  # fmt: skip
     if not made.sources:
         what = f"of class {', '.join(sorted(wanted))}" if wanted else "with personal data"
@@ -122,13 +115,15 @@ def report(
     if saved is not None:
         _print_changes(changed_exposures(saved, made), output)
         return
+    if output is ReportFormat.PDF and file is not None:
+        _write_pdf(made, file)
     text = _text(made, output)
     if file is not None and text is not None:
         file.write_text(text, encoding="utf-8")
         note(f"written to {file}")
     elif text is not None:
         print(text, end="")
-    else:
+    elif output is ReportFormat.TABLE:
         _print_table(made)
         _print_ends(made.sources)
     for source, holder in made.denied:
@@ -141,8 +136,8 @@ def report(
 def where(
     column: Annotated[str, typer.Argument(help="A column, tagged or not.")],
     rules: RulesOption = None,
-    functions: _FunctionsOption = None,
-    breakers: _BreakersOption = None,
+    functions: FunctionsOption = None,
+    breakers: BreakersOption = None,
     store: StoreOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
@@ -155,8 +150,8 @@ def where(
     with open_store(store, read_only=True) as opened:
         found = classify(opened, rules_of(rules))
         key = named_column(opened, column)
-        known = _functions(functions)
-        anonymous = _breakers(breakers, opened)
+        known = functions_of(functions)
+        anonymous = breakers_of(breakers, opened)
         made = make_report(opened, found, known, datetime.now(UTC), columns=[key], breakers=anonymous)
     [source] = made.sources
     if output is OutputFormat.JSON:
@@ -193,8 +188,8 @@ def drift(
     ] = None,
     sql: Annotated[bool, typer.Option("--sql", help="Only the statements that would set tags and masks.")] = False,
     rules: RulesOption = None,
-    functions: _FunctionsOption = None,
-    breakers: _BreakersOption = None,
+    functions: FunctionsOption = None,
+    breakers: BreakersOption = None,
     store: StoreOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
@@ -210,8 +205,8 @@ def drift(
         known = rules_of(rules)
         found = classify(opened, known)
         made = make_report(
-            opened, found, _functions(functions), datetime.now(UTC), classes=wanted,
-            breakers=_breakers(breakers, opened),
+            opened, found, functions_of(functions), datetime.now(UTC), classes=wanted,
+            breakers=breakers_of(breakers, opened),
         )  # fmt: skip
         coverage = tag_coverage(opened, made, found, known, tag=tag)
     if not coverage.is_known:
@@ -245,66 +240,8 @@ def drift(
     print_listing(columns, rows, output, Look(names=("column",), words=("statements",)))
 
 
-@app.command()
-def access(
-    class_: ClassOption = None,
-    user: Annotated[list[str] | None, typer.Option("--user", help="Only this user. Repeatable.")] = None,
-    since: Annotated[
-        datetime | None, typer.Option("--since", formats=["%Y-%m-%d"], help="From this day on.", metavar="DAY")
-    ] = None,
-    until: Annotated[
-        datetime | None, typer.Option("--until", formats=["%Y-%m-%d"], help="Up to this day.", metavar="DAY")
-    ] = None,
-    hide_users: Annotated[bool, typer.Option("--hide-users", help="Show `user 1`, … instead of names.")] = False,
-    rules: RulesOption = None,
-    store: StoreOption = None,
-    output: FormatOption = OutputFormat.TABLE,
-) -> None:
-    """Who read personal data, by the query logs?
-
-    Each user and column: masked or not, how often, first and last day.
-
-    It first says what the logs cannot show. It needs a query log of that time.
-
-    Example: lineage pii access --class email --since 2026-01-01
-    """
-    wanted = {one.lower() for one in class_ or ()}
-    days = [one.date() if one else None for one in (since, until)]
-    with open_store(store, read_only=True) as opened:
-        found = classify(opened, rules_of(rules))
-        made = make_report(opened, found, _functions(None), datetime.now(UTC), classes=wanted)
-        try:
-            audit = audit_access(opened, made, since=days[0], until=days[1], users=user or ())
-        except NoLogError as error:
-            note(f"error: {error}", "red")
-            note(error.hint)
-            raise typer.Exit(1) from error
-    shown = pseudonyms(audit) if hide_users else {}
-    columns = ("user", "class", "column", "shows", "queries", "first", "last", "new", "from", "warehouse")
-    rows = [
-        (
-            shown.get(one.user, one.user) if one.user else "(unknown)", one.classes, one.column, str(one.exposure),
-            one.queries, one.first_day, one.last_day, "new" if one.is_new else None, one.sources,
-            list(one.protection.sentences),
-        )
-        for one in audit.accesses
-    ]  # fmt: skip
-    if output is OutputFormat.JSON:
-        listed = [dict(zip(columns, row, strict=True)) for row in rows]
-        new = audit.new_readers
-        named = None if new is None else {name: [shown.get(one, one) for one in users] for name, users in new.items()}
-        print_object({"blind_spots": list(audit.blind_spots), "new_readers": named, "accesses": listed})
-        return
-    for spot in audit.blind_spots:
-        note(f"not seen: {spot}" if not spot.startswith("only") else spot, "yellow")
-    if output is OutputFormat.TABLE and not rows:
-        say("in what the logs cover, nobody read it")
-        return
-    for name, users in (audit.new_readers or {}).items() if output is OutputFormat.TABLE else ():
-        first = ", ".join(shown.get(one, one) for one in users[:_NAMED])
-        more = f" and {len(users) - _NAMED:,} more" if len(users) > _NAMED else ""
-        say(f"new readers of {name} in the last 30 days of the logs: {first}{more}")
-    print_listing(columns, rows, output, Look(names=("column",), cuts=("queries",)))
+app.command()(access)
+app.command()(grants)
 
 
 @app.command("erase-plan")
@@ -317,7 +254,7 @@ def erase_plan(
     ] = None,
     check: Annotated[bool, typer.Option("--check", help="Only the queries that count what is left.")] = False,
     rules: RulesOption = None,
-    functions: _FunctionsOption = None,
+    functions: FunctionsOption = None,
     store: StoreOption = None,
     output: Annotated[PlanFormat, typer.Option("--format", "-f", help="Output format.")] = PlanFormat.SQL,
 ) -> None:
@@ -336,7 +273,7 @@ def erase_plan(
         if dataset_of(target) != dataset_of(person):
             raise typer.BadParameter("it has to be a column of the same table", param_hint="--key")
         kept = [resolve_table(opened, one).key for one in keep or ()]
-        plan = plan_erasure(opened, found, _functions(functions), target, person, kept)
+        plan = plan_erasure(opened, found, functions_of(functions), target, person, kept)
     if output is PlanFormat.JSON:
         print_object(plan_values(plan))
     else:
@@ -352,25 +289,6 @@ def _files(policy: Path | None, diff: Path | None) -> tuple[Policy | None, dict[
         raise typer.Exit(2) from error
 
 
-def _breakers(file: Path | None, store: GraphStore) -> Breakers | None:
-    """Return the breakers of a file, and name those that nothing is known of; exit with 2 if the file is wrong."""
-    try:
-        found = read_breakers(file, store) if file is not None else None
-    except GovernanceFileError as error:
-        note(f"error: {error}", "red")
-        raise typer.Exit(2) from error
-    for name in found.unknown if found is not None else ():
-        note(f"breaker without effect: {name} is not known", "yellow")
-    return found
-
-
-def _functions(files: list[Path] | None) -> ValueFunctions:
-    try:
-        return value_functions(files or ())
-    except (FunctionsFileError, OSError) as error:
-        raise typer.BadParameter(str(error), param_hint="--functions") from error
-
-
 def _text(made: PiiReport, output: ReportFormat) -> str | None:
     if output is ReportFormat.HTML:
         return html_page(made)
@@ -383,6 +301,18 @@ def _text(made: PiiReport, output: ReportFormat) -> str | None:
             print_listing(REPORT_COLUMNS, report_rows(made), OutputFormat.CSV)
         return written.getvalue()
     return None
+
+
+def _write_pdf(made: PiiReport, file: Path) -> None:
+    """Write the report as PDF, or exit with 2 and say what to install."""
+    try:
+        document = pdf_document(made)
+    except PdfUnavailableError as error:
+        note(f"error: {error}", "red")
+        note(error.hint)
+        raise typer.Exit(2) from error
+    file.write_bytes(document)
+    note(f"written to {file}")
 
 
 def _print_table(made: PiiReport) -> None:

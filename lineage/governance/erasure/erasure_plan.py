@@ -108,6 +108,8 @@ class _Planner:
         self._by_name: Mapping[str, Collection[StoredColumn]] = by_name
         self._ties: dict[str, Tie] = {}
         """The tie of each table whose rows are the person's, by the key of the table."""
+        self._stored: set[str] = set()
+        """Views that hold rows of their own."""
         self._after: defaultdict[str, set[str]] = defaultdict(set)
         """Tables whose rows go before those of a table."""
 
@@ -120,6 +122,8 @@ class _Planner:
         reached = self._reached(graph, starts)
         tied = [key for key in self._in_order() if self._kind(key) in (DatasetKind.TABLE, DatasetKind.TEMPORARY)]
         views = {key for key in (*reached, *self._ties) if self._kind(key) is DatasetKind.VIEW}
+        self._stored = self._materialized(views)
+        views -= self._stored
         outside = [key for key in reached if key not in tied and key not in views]
         outside += [key for key in self._ties if self._kind(key) in _NO_ROWS and key not in reached]
         return ErasurePlan(
@@ -252,7 +256,7 @@ class _Planner:
     def _outside(self, table: str, reached: Mapping[str, Mapping[str, Reach]]) -> OutOfReach:
         columns = reached.get(table, {})
         most = min((one.exposure for one in columns.values()), key=lambda one: one.rank, default=Exposure.UNMASKED)
-        kind = _NO_ROWS.get(self._kind(table))
+        kind = "a materialized view" if table in self._stored else _NO_ROWS.get(self._kind(table))
         why = {
             Exposure.UNMASKED: "it has no column that ties its rows to the person",
             Exposure.PARTIAL: "it holds parts of values, and no column that ties its rows to the person",
@@ -262,8 +266,18 @@ class _Planner:
         why = f"it is {kind}" if kind else why
         writers = self._writers(table)
         remedy = f"run again: {', '.join(writers)}" if writers and not kind else "by hand"
+        if table in self._stored:
+            why, remedy = f"{why}, which keeps its rows", f"REFRESH MATERIALIZED VIEW {self._table(table)};"
         shown = tuple(sorted(self._path(key) for key in columns))
         return OutOfReach(self._table(table), shown, most, why, remedy)
+
+    def _materialized(self, views: Collection[str]) -> set[str]:
+        """Return the views that hold rows of their own until they are refreshed."""
+        keys = {key: view for view, keys in self._store.job_keys_of(sorted(views)).items() for key in keys}
+        jobs = self._store.jobs(keys)
+        return {
+            keys[one.key] for one in jobs if "MATERIALIZED" in (one.operation or "") and keys[one.key] in one.writes
+        }
 
     def _writers(self, table: str) -> list[str]:
         """Return the jobs that make a table from others, by file and line: they may bring rows back."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -11,17 +11,16 @@ from typing import Any
 from lineage.frozen import frozen
 from lineage.governance.breakers import Breakers
 from lineage.governance.exposure import CONFIDENCE, EXPOSURES, Exposure, ValueEffects
-from lineage.governance.propagation import Influence, Reach, Spread, ValueGraph, load_value_graph, spread
+from lineage.governance.propagation import Influence, Reach, Spread, load_value_graph, spread
 from lineage.governance.report.policy import Policy, PolicyEntry, Verdict
+from lineage.governance.report.report_facts import ReportFacts
 from lineage.governance.sql_proofs import Proof, proof_of
 from lineage.governance.tags.tagging import Classification
-from lineage.governance.warehouse.warehouse_policies import Protection, load_warehouse_policies
-from lineage.model.batch import JobKind
+from lineage.governance.warehouse.warehouse_policies import Protection
 from lineage.model.names import dataset_of, is_column_key, split_dataset_key
 from lineage.store.protocol import GraphStore
-from lineage.store.values import Direction, StoredDataset, StoredTag
-from lineage.traversal import UsageTotal, total_usage
-from lineage.traversal.lookup import names_of
+from lineage.store.values import StoredTag
+from lineage.traversal import UsageTotal
 
 __all__ = ["BlindSpot", "Holder", "Influenced", "ProvenStep", "Ruling", "SourceColumn", "PiiReport", "make_report"]
 
@@ -37,12 +36,13 @@ class ProvenStep:
     exposure: Exposure
     how: tuple[str, ...]
     proof: Proof
+    since: datetime | None = None
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values."""
         return {
             "source": self.source, "target": self.target, "exposure": str(self.exposure), "how": list(self.how),
-            **self.proof.to_dict(),
+            "since": self.since.isoformat() if self.since else None, **self.proof.to_dict(),
         }  # fmt: skip
 
 
@@ -81,6 +81,11 @@ class Holder:
         return len(self.path)
 
     @property
+    def since(self) -> datetime | None:
+        """Since when the whole path is known to hold; None for the source itself."""
+        return max((step.since for step in self.path if step.since is not None), default=None)
+
+    @property
     def verdict(self) -> Verdict:
         """The worst that the policy says."""
         return max((one.verdict for one in self.rulings), key=tuple(Verdict).index, default=Verdict.ALLOW)
@@ -96,7 +101,8 @@ class Holder:
         return {
             "key": self.key, "name": self.name, "table": self.table, "namespace": self.namespace, "kind": self.kind,
             "exposure": str(self.exposure), "confidence": round(self.confidence, 2), "hops": self.hops,
-            "path": [step.to_dict() for step in self.path], "reads": self.usage.reads,
+            "since": self.since.isoformat() if self.since else None, "path": [step.to_dict() for step in self.path],
+            "reads": self.usage.reads,
             "distinct_users": self.usage.users.distinct, "users": [list(one) for one in self.usage.users.named],
             "last_read": read.isoformat() if read else None, "verdict": str(self.verdict),
             "policy": [one.to_dict() for one in self.rulings], "warehouse": self.protection.to_dict(),
@@ -267,7 +273,7 @@ def make_report(
     if columns is None:
         kept = _sources(spreads, classification)
         spreads = {start: found for start, found in spreads.items() if start in kept}
-    facts = _Facts(store, graph, spreads.values())
+    facts = ReportFacts(store, graph, spreads.values())
     sources = [_source(facts, found, classification, classes, policy) for found in spreads.values()]
     named = {tag.name for source in sources for tag in source.tags}
     spots = tuple(_blind_spots(facts, classification, sources))
@@ -296,55 +302,14 @@ def _sources(spreads: Mapping[str, Spread], classification: Classification) -> s
     }
 
 
-class _Facts:
-    """What the report says of columns and tables, read at once."""
-
-    def __init__(self, store: GraphStore, graph: ValueGraph, spreads: Iterable[Spread]) -> None:
-        found = list(spreads)
-        self.jobs = graph.jobs
-        holders = {key for one in found for key in (one.start, *one.reached)}
-        ends = {influence.target for one in found for influence in one.influences}
-        stopped = {key for one in found for key in one.stopped}
-        self.names = names_of(store, holders | ends | stopped | {dataset_of(key) for key in holders})
-        self.datasets: dict[str, StoredDataset] = {
-            one.key: one for one in store.datasets({dataset_of(key) for key in holders})
-        }
-        days: dict[str, list[Any]] = {}
-        for one in store.usages(sorted(holders)):
-            days.setdefault(one.of, []).append(one)
-        self.policies = load_warehouse_policies(store, holders)
-        self.usage: Callable[[str], UsageTotal] = lambda key: total_usage(days.get(key, ()))
-        self.possibly = {one.start: _possibly(store, one) for one in found}
-        self.names |= store.dataset_names({key for keys in self.possibly.values() for key in keys})
-        self.totals = store.usage_totals()
-        jobs = {key for keys in store.job_keys_of(list(self.datasets)).values() for key in keys}
-        self.read_jobs = {
-            one.key: one
-            for one in store.jobs(jobs)
-            if one.kind is not JobKind.POLICY and any(key in self.datasets for key in one.reads)
-        }
-
-
-def _possibly(store: GraphStore, found: Spread) -> list[str]:
-    """Return the tables that are written from tables with the value by SQL whose columns are not known."""
-    held = {
-        dataset_of(found.start),
-        *(dataset_of(key) for key, reach in found.reached.items() if reach.exposure is not Exposure.MASKED),
-    }
-    feeds = set(store.feed_keys(sorted(held), Direction.DOWNSTREAM))
-    unknown = feeds - store.feeds_by_columns(feeds)
-    known = {dataset_of(one.target) for one in found.influences} | {dataset_of(key) for key in found.reached}
-    return sorted({feed.target for feed in unknown} - known - held)
-
-
 def _source(
-    facts: _Facts, found: Spread, classification: Classification, classes: Collection[str], policy: Policy | None
+    facts: ReportFacts, found: Spread, classification: Classification, classes: Collection[str], policy: Policy | None
 ) -> SourceColumn:
     tags = tuple(one for one in classification.tags.get(found.start, ()) if not classes or one.name in classes)
     confidence = max((one.confidence for one in tags), default=1.0)
     names = [one.name for one in tags]
-    own = _holder(facts, found.start, Reach(Exposure.UNMASKED, ()), confidence, names, policy)
-    holders = [_holder(facts, key, reach, confidence, names, policy) for key, reach in found.reached.items()]
+    own = _holder(facts, found.start, found, confidence, names, policy)
+    holders = [_holder(facts, key, found, confidence, names, policy) for key in found.reached]
     return SourceColumn(
         key=found.start,
         name=facts.names[found.start],
@@ -358,8 +323,9 @@ def _source(
 
 
 def _holder(
-    facts: _Facts, key: str, reach: Reach, confidence: float, classes: Iterable[str], policy: Policy | None
+    facts: ReportFacts, key: str, found: Spread, confidence: float, classes: Iterable[str], policy: Policy | None
 ) -> Holder:
+    reach = found.reached.get(key, Reach(Exposure.UNMASKED, ()))
     dataset = dataset_of(key)
     stored = facts.datasets.get(dataset)
     namespace = stored.namespace if stored else split_dataset_key(dataset)[0]
@@ -367,7 +333,7 @@ def _holder(
     path = tuple(
         ProvenStep(
             facts.names[step.source], facts.names[step.target], step.exposure, tuple(map(str, step.subtypes)),
-            proof_of(facts.jobs.get(step.job), step.job, step.spans),
+            proof_of(facts.jobs.get(step.job), step.job, step.spans), step.since,
         )
         for step in reach.path
     )  # fmt: skip
@@ -376,19 +342,22 @@ def _holder(
     )
     kind = str(stored.kind) if stored else "table"
     sure = confidence * CONFIDENCE[reach.exposure]
+    protection = facts.policies.protection(key).with_masks(facts.masks_behind[found.start].get(key, ()))
     return Holder(
         key, facts.names[key], table, namespace, kind, reach.exposure, sure, path, facts.usage(key), tuple(rulings),
-        facts.policies.protection(key),
+        protection,
     )  # fmt: skip
 
 
-def _influenced(facts: _Facts, one: Influence) -> Influenced:
+def _influenced(facts: ReportFacts, one: Influence) -> Influenced:
     proof = proof_of(facts.jobs.get(one.job), one.job, one.spans)
     name = facts.names[one.target] if is_column_key(one.target) else f"{facts.names[one.target]} (rows)"
     return Influenced(one.target, name, facts.names[one.source], tuple(map(str, one.subtypes)), one.masked, proof)
 
 
-def _blind_spots(facts: _Facts, classification: Classification, sources: Iterable[SourceColumn]) -> Iterator[BlindSpot]:
+def _blind_spots(
+    facts: ReportFacts, classification: Classification, sources: Iterable[SourceColumn]
+) -> Iterator[BlindSpot]:
     """Yield what the report cannot know."""
     if not facts.totals:
         yield BlindSpot("readers", "no query log was ingested")

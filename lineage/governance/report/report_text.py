@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from datetime import datetime
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -17,9 +18,15 @@ from lineage.model.text.visible_text import visible_line
 __all__ = ["REPORT_COLUMNS", "html_page", "markdown", "report_rows", "summary_sentences"]
 
 REPORT_COLUMNS = (
-    "source", "classes", "column", "table", "exposure", "confidence", "hops", "verdict", "reads", "users", "last read",
-    "warehouse", "proof",
+    "source", "classes", "column", "table", "exposure", "confidence", "hops", "since", "verdict", "reads", "users",
+    "last read", "warehouse", "proof",
 )  # fmt: skip
+_COLOURS = {
+    Exposure.UNMASKED: "#b3261e",
+    Exposure.PARTIAL: "#b86e00",
+    Exposure.AGGREGATED: "#2f6fb3",
+    Exposure.MASKED: "#2e7d4f",
+}
 _WORDS = {
     Exposure.UNMASKED: "as they are",
     Exposure.PARTIAL: "in part",
@@ -74,8 +81,8 @@ def markdown(report: PiiReport) -> str:
         lines += ["", f"## {_code(source.name)}", "", *_bullets(_tag_sentences(source)), ""]
         if source.holders:
             lines += [
-                "| column | shows | confidence | hops | readers | last read | policy |",
-                "|---|---|--:|--:|---|---|---|",
+                "| column | shows | confidence | hops | since | readers | last read | policy |",
+                "|---|---|--:|--:|---|---|---|---|",
             ]
             lines += (_table_line(one) for one in source.holders)
         lines += _paths(source)
@@ -87,9 +94,12 @@ def html_page(report: PiiReport) -> str:
     """Return the report as one HTML page without anything from elsewhere."""
     widest = max(report.exposed.values(), default=0) or 1
     bars = [
-        {"name": str(one), "number": report.exposed[one], "width": round(260 * report.exposed[one] / widest)}
+        {
+            "name": str(one), "number": report.exposed[one], "width": round(260 * report.exposed[one] / widest),
+            "colour": _COLOURS[one],
+        }
         for one in EXPOSURES
-    ]
+    ]  # fmt: skip
     return _page().render(report=report, sentences=summary_sentences(report), bars=bars)
 
 
@@ -109,9 +119,13 @@ def _row(source: SourceColumn, holder: Holder) -> tuple[object, ...]:
     proof = "; ".join(f"{step.proof.place}: {' → '.join(step.proof.sql)}" for step in holder.path)
     return (
         source.name, classes, holder.name, holder.table, str(holder.exposure), f"{holder.confidence:.2f}", holder.hops,
-        str(holder.verdict), holder.usage.reads, holder.users, f"{last:%Y-%m-%d}" if last else None,
+        _day(holder.since), str(holder.verdict), holder.usage.reads, holder.users, _day(last),
         list(holder.protection.sentences), proof,
     )  # fmt: skip
+
+
+def _day(at: datetime | None) -> str | None:
+    return f"{at:%Y-%m-%d}" if at else None
 
 
 def _tag_sentences(source: SourceColumn) -> Iterator[str]:
@@ -126,7 +140,6 @@ def _tag_sentences(source: SourceColumn) -> Iterator[str]:
 
 
 def _table_line(one: Holder) -> str:
-    last = f"{one.usage.last_read:%Y-%m-%d}" if one.usage.last_read else ""
     verdict = str(one.verdict) if one.rulings else ""
     shows = "; ".join((str(one.exposure), *map(_plain, one.protection.sentences)))
     cells = (
@@ -134,8 +147,9 @@ def _table_line(one: Holder) -> str:
         shows,
         f"{one.confidence:.2f}",
         one.hops,
+        _day(one.since) or "",
         _plain(", ".join(one.users)),
-        last,
+        _day(one.usage.last_read) or "",
         verdict,
     )
     return f"| {' | '.join(map(str, cells))} |"

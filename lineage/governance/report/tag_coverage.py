@@ -6,7 +6,7 @@ The statements that would close the difference are text, and nothing runs them.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 
 from lineage.frozen import frozen
@@ -83,6 +83,7 @@ def tag_coverage(
             if holder.key not in nearest or holder.hops < nearest[holder.key].hops:
                 nearest[holder.key] = holder
     policies = load_warehouse_policies(store, nearest)
+    known = _masks_of_classes(nearest, classes) | dict(policies.mask_of_classes)
     dialects = {one.key: one.dialect or "" for one in store.datasets({split_column_key(key)[0] for key in nearest})}
     wanted = tag or _usual_tag(policies)
     rows = []
@@ -97,7 +98,7 @@ def tag_coverage(
         dialect = dialects[split_column_key(key)[0]]
         said = list(_statements(dialect, holder, missing, wanted)) if missing else []
         if not has_mask:
-            said += _mask_statements(dialect, holder, classes[key], policies)
+            said += _mask_statements(dialect, holder, classes[key], known)
         others = tuple(sorted(there & rules.classes.keys() - classes[key]))
         rows.append(
             Drift(holder.name, tuple(sorted(classes[key])), holder.hops, has_tag, has_mask, others, tuple(said))
@@ -136,9 +137,18 @@ def _statements(dialect: str, holder: Holder, classes: tuple[str, ...], tag: str
         yield f"ALTER {kind} {table} ALTER COLUMN {column} SET TAGS ('{tag}' = '{value}');"
 
 
-def _mask_statements(dialect: str, holder: Holder, classes: set[str], policies: WarehousePolicies) -> Iterator[str]:
+def _masks_of_classes(holders: Mapping[str, Holder], classes: Mapping[str, set[str]]) -> dict[str, str]:
+    """Return the policy that most columns of each class have, of those with one class."""
+    counts: defaultdict[str, Counter[str]] = defaultdict(Counter)
+    for key, holder in holders.items():
+        own = [one.policy for one in holder.protection.masks if one.behind is None]
+        for name in classes[key] if len(classes[key]) == 1 else ():
+            counts[name].update(own)
+    return {name: max(sorted(found), key=found.__getitem__) for name, found in counts.items() if found}
+
+
+def _mask_statements(dialect: str, holder: Holder, classes: set[str], known: Mapping[str, str]) -> Iterator[str]:
     """Yield what sets a mask: the policy that columns of the class have elsewhere, else a name to fill in."""
-    known = policies.mask_of_classes
     policy = next((known[one] for one in sorted(classes) if one in known), f"mask_{sorted(classes)[0]}")
     kind, table, column = _names(holder, dialect)
     if dialect == "snowflake":

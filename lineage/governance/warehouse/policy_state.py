@@ -40,6 +40,10 @@ class PolicyState:
     tag_masks: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     grants: defaultdict[Place, set[str]] = field(default_factory=lambda: defaultdict(set))
     unmask: defaultdict[Place, set[str]] = field(default_factory=lambda: defaultdict(set))
+    granted: dict[tuple[Place, str], datetime] = field(default_factory=dict)
+    """When each grant of a table or column was last made, according to a log."""
+    members: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
+    """Who has each role of a namespace: users, and roles."""
     attached: dict[str, tuple[datetime, str | None]] = field(default_factory=dict)
     """When each policy was last attached to anything, and by which file."""
     dropped: set[str] = field(default_factory=set)
@@ -78,8 +82,12 @@ class PolicyState:
             self._change_policy(one, name, dataset, at)
         elif one.act in (PolicyAct.SET_TAG, PolicyAct.UNSET_TAG, PolicyAct.TAG_MASK, PolicyAct.TAG_UNMASK):
             self._change_tag(one, name, keys if dataset else [], at)
+        elif one.act is PolicyAct.GRANT_ROLE:
+            self.members[one.other or "", name] |= set(one.roles)
+        elif one.act is PolicyAct.REVOKE_ROLE:
+            self.members[one.other or "", name] -= set(one.roles)
         else:
-            self._grant(one, keys if dataset else [(name, "")])
+            self._grant(one, keys if dataset else [(name, "")], at)
 
     def detach(self, policies: Collection[str]) -> None:
         """Take policies from all columns, tables and tags."""
@@ -126,11 +134,13 @@ class PolicyState:
             for key in keys or list(self.tags):  # without a table, the tag itself is dropped
                 self.tags[key].pop(name, None)
 
-    def _grant(self, one: PolicyStatement, keys: Iterable[Place]) -> None:
+    def _grant(self, one: PolicyStatement, keys: Iterable[Place], at: datetime) -> None:
         of = self.grants if one.act in (PolicyAct.GRANT, PolicyAct.REVOKE) else self.unmask
         for key in keys:
             if one.act in (PolicyAct.GRANT, PolicyAct.GRANT_UNMASK):
                 of[key] |= set(one.roles)
+                if self.file is None:  # files say what is to be there, not since when
+                    self.granted.update(dict.fromkeys(((key, role) for role in one.roles), at))
                 continue
             # What is taken from a table as a whole is taken from its columns, too.
             for other in [each for each in of if each == key or (not key[1] and each[0] == key[0])]:

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
 from lineage.frozen import frozen
 from lineage.governance.warehouse.policy_state import Place, PolicyState, WarehouseTag
 from lineage.model.batch import JobKind
-from lineage.model.names import column_key, dataset_of, split_column_key, split_dataset_key
+from lineage.model.names import column_key, dataset_of, is_column_key, split_column_key, split_dataset_key
 from lineage.model.policies import PolicyAct, PolicyStatement, keeps_grants, last_name, made_anew, policies_from
 from lineage.model.statement import ChangeKind
 from lineage.store.protocol import GraphStore
@@ -32,18 +33,24 @@ _SWITCHED = ("postgres",)
 
 @frozen
 class Mask:
-    """A policy that masks a column: for all but `roles`, if these are known (None: they are not)."""
+    """A policy that masks a column: for all but `roles`, if these are known (None: they are not).
+
+    `behind` is the name of the column that has the policy, if it is one behind a view.
+    """
 
     policy: str
     roles: tuple[str, ...] | None
     by_tag: str | None = None
+    behind: str | None = None
 
     @property
     def text(self) -> str:
         """What it says, in words."""
+        place = f" of {self.behind}" if self.behind else ""
         if self.roles is None:
-            return f"by {self.policy}, for whom is not known"
-        return f"by {self.policy}, for all but {', '.join(self.roles)}" if self.roles else f"by {self.policy}, for all"
+            return f"by {self.policy}{place}, for whom is not known"
+        but = f" but {', '.join(self.roles)}" if self.roles else ""
+        return f"by {self.policy}{place}, for all{but}"
 
 
 @frozen
@@ -59,12 +66,21 @@ class Protection:
         """Whether a policy masks the values for some."""
         return bool(self.masks)
 
+    def with_masks(self, masks: Collection[Mask]) -> Protection:
+        """Return it with masks of other columns, behind a view, that are not its own as well."""
+        own = {(one.policy, one.roles) for one in self.masks}
+        more = [one for one in masks if (one.policy, one.roles) not in own]
+        return replace(self, masks=(*self.masks, *more)) if more else self
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as JSON values; roles are null where a policy does not say."""
         masks = [
-            {"policy": one.policy, "seen_by": None if one.roles is None else list(one.roles), "by_tag": one.by_tag}
+            {
+                "policy": one.policy, "seen_by": None if one.roles is None else list(one.roles), "by_tag": one.by_tag,
+                "behind": one.behind,
+            }
             for one in self.masks
-        ]
+        ]  # fmt: skip
         return {"masks": masks, "row_policies": list(self.rows), "granted_to": list(self.readers)}
 
     @property
@@ -121,6 +137,19 @@ class WarehousePolicies:
         dataset, path = self._named(column)
         tags = {**self._state.tags.get((dataset, ""), {}), **self._state.tags.get((dataset, path), {})}
         return tuple(tags[name] for name in sorted(tags))
+
+    def grants(self, key: str) -> dict[str, datetime | None]:
+        """Return the roles that may read a table as a whole, or a column by a grant of its own, each with since when.
+
+        What a live database says has no time.
+        """
+        place = self._named(key) if is_column_key(key) else (key, "")
+        found: dict[str, datetime | None] = dict.fromkeys(self._readers.get(key, ()))
+        return found | {role: self._state.granted.get((place, role)) for role in self._state.grants.get(place, ())}
+
+    def members(self, namespace: str) -> dict[str, set[str]]:
+        """Return who has each role of a namespace, as far as it is stated: users, and other roles."""
+        return {role: found for (where, role), found in self._state.members.items() if where == namespace and found}
 
     @property
     def tagged(self) -> dict[str, tuple[WarehouseTag, ...]]:

@@ -10,10 +10,22 @@ from collections.abc import Iterable, Sequence
 from operator import le
 from typing import NamedTuple, TypeAlias
 
-__all__ = ["Chain", "SourcePosition", "chain_text", "chains_from", "is_sound", "spans_of", "position_in_source"]
+__all__ = [
+    "MAX_READS",
+    "Chain",
+    "SourcePosition",
+    "chain_text",
+    "chains_from",
+    "is_sound",
+    "spans_of",
+    "position_in_source",
+]
 
 Chain: TypeAlias = tuple[int, ...]
 """The start and end of each span of a proof in turn, in code points of the job's SQL."""
+
+MAX_READS = 8
+"""Of a source that a statement reads more often, so many proofs are kept: whoever finds as many may lack some."""
 
 _CHAIN = re.compile(r"\d+-\d+(?: \d+-\d+)*")
 

@@ -1,4 +1,4 @@
-"""GRANT and REVOKE of SELECT on tables and columns, and of SQL Server's UNMASK."""
+"""GRANT and REVOKE of SELECT on tables and columns, of roles, and of SQL Server's UNMASK."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from lineage.model.policies import PolicyAct, PolicyStatement
 from lineage.sql.policies.policy_words import PolicyWords
 
-__all__ = ["grants"]
+__all__ = ["grants", "members"]
 
 # What ON names, if not a table: rights on these read no rows.
 _OTHER_OBJECTS = frozenset(
@@ -23,6 +23,9 @@ def grants(words: PolicyWords, head: str) -> Iterator[PolicyStatement]:
     gives = head == "GRANT"
     if words.take("GRANT", "OPTION", "FOR"):  # they keep the right itself
         return
+    if "ON" not in words.words[words.at :] and "UNMASK" not in words.words[words.at :]:
+        yield from _of_roles(words, gives=gives)
+        return
     rights = _rights(words)
     columns = next((rights[one] for one in ("SELECT", "READ") if one in rights), None)
     if "ALL" in rights:
@@ -37,7 +40,7 @@ def grants(words: PolicyWords, head: str) -> Iterator[PolicyStatement]:
             return
         tables = list(named)
         columns = columns or words.columns()  # SQL Server writes columns behind the table
-    elif not unmasks:  # a role is granted
+    elif not unmasks:
         return
     if not (words.take("TO") or words.take("FROM")):
         return
@@ -49,6 +52,37 @@ def grants(words: PolicyWords, head: str) -> Iterator[PolicyStatement]:
             yield PolicyStatement(act, table, columns or (), place, roles=roles)
         elif table is not None:
             yield PolicyStatement(PolicyAct.GRANT if gives else PolicyAct.REVOKE, table, columns or (), roles=roles)
+
+
+def members(words: PolicyWords) -> Iterator[PolicyStatement]:
+    """Yield who has a role from now on, or no longer: SQL Server's `ALTER ROLE r ADD MEMBER u`."""
+    role = words.name()
+    action = words.take_any("ADD", "DROP")
+    member = words.name() if words.take("MEMBER") else None
+    if role is not None and member is not None:
+        yield _of_role(words, role, (member,), gives=action == "ADD")
+
+
+def _of_roles(words: PolicyWords, *, gives: bool) -> Iterator[PolicyStatement]:
+    """Yield who has roles: `GRANT a, b TO c`, `GRANT ROLE a TO USER c`; rights of the system are no roles."""
+    words.take("ADMIN", "OPTION", "FOR")
+    words.take("DATABASE")
+    words.take("ROLE")
+    named = []
+    while (role := words.name()) is not None:
+        named.append(role)
+        if not words.take(","):
+            break
+    if not (words.take("TO") or words.take("FROM")):  # `CREATE SESSION`: several words
+        return
+    found = _roles(words)
+    for role in named if found else ():
+        yield _of_role(words, role, found, gives=gives)
+
+
+def _of_role(words: PolicyWords, role: str, found: tuple[str, ...], *, gives: bool) -> PolicyStatement:
+    act = PolicyAct.GRANT_ROLE if gives else PolicyAct.REVOKE_ROLE
+    return PolicyStatement(act, policy=role, other=words.naming.dataset_namespace, roles=found)
 
 
 def _rights(words: PolicyWords) -> dict[str, tuple[str, ...]]:

@@ -21,7 +21,7 @@ from lineage.model.policies import PolicyAct, PolicyStatement
 from lineage.sql.budget import Budget
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_tokens
-from lineage.sql.policies.grants import grants
+from lineage.sql.policies.grants import grants, members
 from lineage.sql.policies.policy_bodies import UNKNOWN_BODY, PolicyBody, body_of
 from lineage.sql.policies.policy_words import PolicyWords
 from lineage.sql.policies.tag_lists import tags_set, tags_unset
@@ -31,8 +31,10 @@ from lineage.sql.resolve.calls.functions import FunctionEffects
 __all__ = ["policy_statements"]
 
 _HEADS = frozenset(("CREATE", "ALTER", "DROP", "GRANT", "REVOKE", "DENY"))
-_ABOUT = re.compile(r"\b(?:polic(?:y|ies)|mask(?:ed|ing)?|unmask|tags?|row\s+(?:level|filter)|grant|revoke|deny)\b")
-_BEGINNINGS = ("polic", "mask", "tag", "row", "grant", "revoke", "deny")
+_ABOUT = re.compile(
+    r"\b(?:polic(?:y|ies)|mask(?:ed|ing)?|unmask|tags?|row\s+(?:level|filter)|grant|revoke|deny|member)\b"
+)
+_BEGINNINGS = ("polic", "mask", "tag", "row", "grant", "revoke", "deny", "member")
 """Looked for first: most definitions have none of them."""
 _ASKS_FOR_GROUP = re.compile(r"\b(?:is_account_group_member|is_member)\s*\(", re.I)
 _RETURN = re.compile(r"\bRETURN\s+(?!TABLE\b|NULL\b|ROW\b)", re.I)
@@ -98,6 +100,9 @@ def _read(words: PolicyWords, bodies: _Bodies) -> _Found:
     head = words.take_any(*_HEADS)
     if head in ("GRANT", "REVOKE", "DENY"):
         yield from grants(words, head)
+        return
+    if head == "ALTER" and words.take("ROLE"):
+        yield from members(words)
         return
     if head == "CREATE":
         words.take("OR", "REPLACE") or words.take("OR", "ALTER")

@@ -4,31 +4,34 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from itertools import islice
 from typing import Any, TypeAlias
 
 from sqlglot import exp
 
 from lineage.model.diagnostics import Diagnostic, Severity, Span
+from lineage.model.influence.evidence import MAX_READS
 from lineage.model.names import column_text
-from lineage.model.statement import ColumnRef, Completeness, EarlierStatement, Edge, RowReference, TableRef
+from lineage.model.statement import ColumnRef, Completeness, EarlierStatement, Edge, Place, RowReference, TableRef
 from lineage.sql.resolve.relations import (
     Composite,
     FieldPath,
     Mention,
     Relation,
     RowSources,
+    SeveralMentions,
     Sources,
     TableRows,
+    absorb,
     absorb_rows,
 )
 from lineage.sql.resolve.spans import span_of
 from lineage.sql.resolve.statements import Outcome
-from lineage.sql.resolve.transformation_codes import LIMITED_SORTS, STEPS
+from lineage.sql.resolve.transformation_codes import IDENTITY, LIMITED_SORTS, STEPS
 
 __all__ = ["completeness_of", "edge_count", "edges_of", "with_source"]
 
-_Place: TypeAlias = tuple[Span | None, tuple[Span, ...], EarlierStatement | None]
-_Places: TypeAlias = dict[int, _Place]
+_Places: TypeAlias = dict[int, tuple[Place, ...]]
 _new = tuple.__new__  # bypasses the slower constructors
 _OFTEN = frozenset((exp.Column, exp.Table))
 _MAX_SPANS = 12
@@ -60,26 +63,29 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
     """
     edges: list[Edge] = []
     tables: dict[RowReference, None] = {}
-    known: _Places = {id(None): (whole, (), None)}
+    known: _Places = {id(None): ((whole, (), None),)}
     append, new, fields = edges.append, _new, _FIELDS
     first, last = (whole.start, whole.end) if whole is not None else (0, sys.maxsize)
 
     def add(sources: Sources, target: ColumnRef | TableRef) -> None:
         latest: Any = None
-        span, via, before = known[id(None)]
+        others: tuple[Place, ...] = ()
+        [(span, via, before)] = known[id(None)]
         for (source, effect), mention in sources.items():
             if mention is not latest:
                 latest = mention
                 # Nearly all mentions are columns and tables with distinct spans, which need no cache.
                 if type(mention) not in _OFTEN or (span := span_of(latest)) is None or not first <= span[0] <= last:
-                    span, via, before = known.get(id(mention)) or _read_at(mention, whole, known)
+                    places = known.get(id(mention)) or _read_at(mention, whole, known)
+                    (span, via, before), others = places[0], places[1:]
                 else:
-                    via, before = (), None
+                    via, before, others = (), None, ()
             kind, subtype, masking, limited = fields[effect]
             # Bypasses the constructors, which would double the time.
             if type(source) is not TableRows:
                 doubt = source.ambiguous
-                append(new(Edge, (source.reference, target, kind, subtype, masking, span, limited, doubt, via, before)))
+                said = source.reference, target, kind, subtype, masking, span, limited, doubt, via, before
+                append(new(Edge, (*said, others)))
             elif source.table != target.table:
                 tables.setdefault(new(RowReference, (source.reference, target, subtype, span, via, before, masking)))
 
@@ -92,36 +98,50 @@ def edges_of(outcome: Outcome, whole: Span | None = None) -> tuple[list[Edge], t
     return edges, tuple(tables)
 
 
-def _read_at(mention: Mention, whole: Span | None, known: _Places) -> _Place:
-    """Return the span where a source is read, and those where the result is read again, within the statement only.
+def _read_at(mention: Mention, whole: Span | None, known: _Places) -> tuple[Place, ...]:
+    """Return where a source is read: each time the span, and those where the result is read again, in the statement.
 
     `known` caches results by the mention's identity.
     """
-    pairs: list[tuple[Mention, exp.Expr]] = []
-    while type(mention) is tuple and id(mention) not in known:
-        pairs.append(mention)
-        mention = mention[0]
-    found = known.get(id(mention))
-    if found is None:
-        found = (whole, (), mention) if type(mention) is EarlierStatement else (_span_within(mention, whole), (), None)
-        known[id(mention)] = found
-    while pairs:
-        pair = pairs.pop()
-        node = pair[1]
-        place = known.get(id(node))
-        if place is None:
-            place = known[id(node)] = (_span_within(node, whole), (), None)
-        then = place[0]
-        if then is not whole and then is not None:
-            span, via, before = found
-            if span is whole:
-                found = (then, (), before)
-            elif via:
-                found = (span, (*via, then) if len(via) < _MAX_SPANS else (via[0], *via[2:], then), before)
-            else:
-                found = (span, (then,), before)
-        known[id(pair)] = found
-    return found
+    waiting = [mention]
+    while waiting:
+        one = waiting[-1]
+        if id(one) in known:
+            waiting.pop()
+        elif isinstance(one, SeveralMentions):
+            if missing := [each for each in one if id(each) not in known]:
+                waiting += missing
+                continue
+            places = dict.fromkeys(place for each in one for place in known[id(each)])
+            known[id(one)] = tuple(islice(places, MAX_READS))
+        elif isinstance(one, tuple):
+            inner, node = one
+            found = known.get(id(inner))
+            if found is None:
+                waiting.append(inner)
+                continue
+            own = known.get(id(node))
+            if own is None:
+                own = known[id(node)] = ((_span_within(node, whole), (), None),)
+            then = own[0][0]
+            if then is not whole and then is not None:
+                found = tuple([_read_again(place, then, whole) for place in found])
+            known[id(one)] = found
+        elif type(one) is EarlierStatement:
+            known[id(one)] = ((whole, (), one),)
+        else:
+            known[id(one)] = ((_span_within(one, whole), (), None),)
+    return known[id(mention)]
+
+
+def _read_again(place: Place, then: Span, whole: Span | None) -> Place:
+    """Return where a source is read whose result is read again at a span."""
+    span, via, before = place
+    if span is whole:
+        return then, (), before
+    if len(via) >= _MAX_SPANS:
+        return span, (via[0], *via[2:], then), before
+    return span, (*via, then), before
 
 
 def _span_within(node: Any, whole: Span | None) -> Span | None:
@@ -137,7 +157,7 @@ def with_source(relation: Relation, source: str, whole: Span | None) -> Relation
     """
     if whole is None or type(relation) is not Relation:
         return relation
-    known: _Places = {id(None): (whole, (), None)}
+    known: _Places = {id(None): ((whole, (), None),)}
     made: dict[int, EarlierStatement] = {}
 
     def marked(sources: Sources) -> Sources:
@@ -145,8 +165,13 @@ def with_source(relation: Relation, source: str, whole: Span | None) -> Relation
             return sources
         return {key: statement(mention) for key, mention in sources.items()}
 
-    def statement(mention: Mention) -> EarlierStatement:
-        span, via, before = place = known.get(id(mention)) or _read_at(mention, whole, known)
+    def statement(mention: Mention) -> Mention:
+        places = known.get(id(mention)) or _read_at(mention, whole, known)
+        found = [one(place) for place in places]
+        return found[0] if len(found) == 1 else SeveralMentions(found)
+
+    def one(place: Place) -> EarlierStatement:
+        span, via, before = place
         if id(place) not in made:
             made[id(place)] = EarlierStatement(source, whole, () if span is None else (span, *via), before)
         return made[id(place)]
@@ -166,7 +191,7 @@ def _by_name(outcome: Outcome) -> Iterable[tuple[str, Sources]]:
         return zip(outcome.names, outcome.columns, strict=True)
     merged: dict[str, Sources] = {}
     for name, sources in zip(outcome.names, outcome.columns, strict=True):
-        merged[name] = {**sources, **merged.get(name, {})}
+        absorb(merged.setdefault(name, {}), sources, IDENTITY, None)
     return merged.items()
 
 

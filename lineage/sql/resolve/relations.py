@@ -13,10 +13,11 @@ from typing import TypeAlias
 
 from sqlglot import exp
 
+from lineage.model.influence.evidence import MAX_READS
 from lineage.model.names import column_text
 from lineage.model.statement import ColumnRef, EarlierStatement, RowIdType, TableRef
 from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
-from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, ROWS
+from lineage.sql.resolve.transformation_codes import COMPOSE, FIRST_MASKED, IDENTITY, ROWS
 
 __all__ = [
     "STAR",
@@ -30,12 +31,15 @@ __all__ = [
     "Relation",
     "RenamedStar",
     "RowSources",
+    "SeveralMentions",
     "ColumnSource",
     "Sources",
     "TableRows",
     "TemporaryTable",
     "absorb",
     "absorb_rows",
+    "both_mentions",
+    "is_earlier",
     "with_mention",
     "nest_mention",
 ]
@@ -78,8 +82,15 @@ class TableRows(ColumnSource):
         self.reference = TableRef(table)
 
 
-Mention: TypeAlias = "exp.Expr | EarlierStatement | tuple[Mention, exp.Expr] | None"
+Mention: TypeAlias = "exp.Expr | EarlierStatement | tuple[Mention, exp.Expr] | SeveralMentions | None"
 """The node where a column is read, nested with the nodes where the result is read again: `((a, b), c)`."""
+
+
+class SeveralMentions(tuple["Mention", ...]):
+    """Mentions of one source with one effect: `left(email, 1) || email` reads it twice, and only once in part."""
+
+    __slots__ = ()
+
 
 Sources: TypeAlias = "dict[tuple[ColumnSource, int], Mention]"
 """Base columns and their effects, each with its mention; None: the mention is the node that reads it."""
@@ -130,21 +141,42 @@ class OfTemporary(dict[tuple[ColumnSource, int], "Mention"]):
 
 
 def absorb(sink: Sources, sources: Sources, effect: int, mention: exp.Expr | None) -> None:
-    """Add `sources`, composed with `effect`, to `sink`; the first mention of each source is kept."""
+    """Add `sources`, composed with `effect`, to `sink`.
+
+    Of a source whose value flows unmasked all mentions are kept, else the first.
+    """
     composed = COMPOSE[effect]
     for (source, inner), place in sources.items():
-        key = (source, composed[inner])
+        code = composed[inner]
+        key = (source, code)
         if key not in sink:
             sink[key] = mention if place is None else place if mention is None else (place, mention)
+        elif code < FIRST_MASKED:
+            read = mention if place is None else place if mention is None else (place, mention)
+            sink[key] = both_mentions(sink[key], read)
+
+
+def both_mentions(first: Mention, second: Mention) -> Mention:
+    """Return the mention of a source that is read in two ways."""
+    if first is second:
+        return first
+    known = first if type(first) is SeveralMentions else (first,)
+    if len(known) >= MAX_READS:
+        return first
+    more = second if type(second) is SeveralMentions else (second,)
+    new = (one for one in more if all(one is not each for each in known))
+    return SeveralMentions((*known, *new)[:MAX_READS])
 
 
 def nest_mention(first: Mention, then: Mention) -> Mention:
     """Return the mention of a source that is read at `first`, and whose result is read at `then`."""
     outer: list[exp.Expr] = []
-    while isinstance(then, tuple):
+    while isinstance(then, tuple) and not isinstance(then, SeveralMentions):
         then, last = then
         outer.append(last)
     found = first
+    if type(then) is SeveralMentions:
+        found, then = SeveralMentions(nest_mention(first, one) for one in then), None
     for node in (then, *reversed(outer)):
         if found is None:
             found = node
@@ -161,9 +193,16 @@ def with_mention(sources: Sources, mention: exp.Expr) -> Sources:
     if type(sources) is not OfTemporary and None not in sources.values():
         return sources
     found: Sources = {
-        key: (place, mention) if type(place) is EarlierStatement else place or mention for key, place in sources.items()
+        key: (place, mention) if is_earlier(place) else place or mention for key, place in sources.items()
     }
     return sources.of(found) if isinstance(sources, Composite) else found
+
+
+def is_earlier(mention: Mention) -> bool:
+    """Return whether a mention is all in earlier statements."""
+    if type(mention) is SeveralMentions:
+        return all(map(is_earlier, mention))
+    return type(mention) is EarlierStatement
 
 
 class RowSources:

@@ -30,20 +30,23 @@ from lineage.sql.resolve.relations import (
     BaseTable,
     ColumnSource,
     Composite,
+    Mention,
     OfTemporary,
     Relation,
     RowSources,
+    SeveralMentions,
     Sources,
     TableRows,
     TemporaryTable,
     absorb_rows,
+    both_mentions,
 )
 from lineage.sql.resolve.resolution import Resolution
 from lineage.sql.resolve.returning import query_of_returning
 from lineage.sql.resolve.row_changes import after_change
 from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.tables import TableSource
-from lineage.sql.resolve.transformation_codes import COMPOSE, COMPUTED, TRANSFORMATION
+from lineage.sql.resolve.transformation_codes import COMPOSE, COMPUTED, FIRST_MASKED, TRANSFORMATION
 
 __all__ = [
     "EXPRESSION_RULES",
@@ -303,8 +306,7 @@ class Resolver(Resolution):
 
     def _adopt_sources(self, sources: Sources) -> Sources:
         adopted: Sources = OfTemporary(
-            ((self._adopt_source(source), effect), place if type(place) is EarlierStatement else None)
-            for (source, effect), place in sources.items()
+            ((self._adopt_source(source), effect), _of_earlier(place)) for (source, effect), place in sources.items()
         )
         return sources.changed(adopted, self._adopt_sources) if isinstance(sources, Composite) else adopted
 
@@ -352,6 +354,8 @@ class Resolver(Resolution):
                     key = (source, composed[inner])
                     if key not in sink:
                         sink[key] = node if place is None else (place, node)
+                    elif key[1] < FIRST_MASKED:
+                        sink[key] = both_mentions(sink[key], node if place is None else (place, node))
             elif kind in binary:
                 effect = COMPUTED[effect]
                 args = node.args
@@ -389,6 +393,13 @@ class Resolver(Resolution):
         step = self.functions.of_type(kind) if issubclass(kind, exp.Func) else TRANSFORMATION
         self._steps[kind] = step
         return step
+
+
+def _of_earlier(mention: Mention) -> Mention:
+    """Return the earlier statements among the mentions of a source: nodes are of another text."""
+    if type(mention) is SeveralMentions:
+        return SeveralMentions(map(_of_earlier, mention))
+    return mention if type(mention) is EarlierStatement else None
 
 
 def _is_one_of(path: str, names: Collection[str]) -> bool:

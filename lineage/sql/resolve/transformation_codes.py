@@ -11,6 +11,7 @@ __all__ = [
     "CONDITIONAL",
     "DISTINCT",
     "FILTER",
+    "FIRST_MASKED",
     "FIRST_REFERENCE",
     "GROUP_BY",
     "IDENTITY",
@@ -52,6 +53,7 @@ STEPS: tuple[StepEffect, ...] = tuple(
 """The transformation of each code: the contributions and their masked variants, then the same of the references."""
 
 IDENTITY, TRANSFORMATION, AGGREGATION = 0, 1, 2
+FIRST_MASKED = 3
 MASKED_TRANSFORMATION, MASKED_AGGREGATION = 4, 5
 FIRST_REFERENCE = 6
 CONDITIONAL, WINDOW, FILTER, JOIN, GROUP_BY, SORT, DISTINCT, SET_OPERATION, MERGE_MATCH, LIMITED_SORT, ROWS = range(

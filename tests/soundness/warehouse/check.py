@@ -351,13 +351,13 @@ def histories(warehouse: Warehouse) -> list[tuple[Run, ...]]:
     return found
 
 
-def world_of(runs: Sequence[Run]) -> World:
-    """Return the world after these statements.
+def world_of(runs: Sequence[Run], world: World | None = None) -> World:
+    """Return the world (an empty one, if it is left out) after these statements.
 
     Raises:
         InvalidError: one does not fit.
     """
-    world = World()
+    world = World() if world is None else world
     for run in runs:
         world.apply(run.session, run.step)
     return world

@@ -6,6 +6,7 @@ import random
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 
+from tests.soundness.grammar import DUCKDB, Grammar
 from tests.soundness.warehouse.events import SILENT
 from tests.soundness.warehouse.generator import STRUCTURAL, StatementMaker, made_as, make_runs
 from tests.soundness.warehouse.laboratory import Laboratory
@@ -19,11 +20,14 @@ CHANGES = ("edit", "append", "delete_statement", "delete_file", "move_file", "ne
 """What may be done to files; `one_file` is that only the changed file is ingested."""
 
 
-def random_warehouse(seed: str, laboratory: Laboratory, without: Collection[str] = (), way: str = "") -> Warehouse:
+def random_warehouse(
+    seed: str, laboratory: Laboratory, without: Collection[str] = (), way: str = "", grammar: Grammar = DUCKDB
+) -> Warehouse:
     """Return the warehouse that a seed stands for; the laboratory runs it as it is made."""
     rng = random.Random(seed)
     chosen = way or rng.choice(("files", "files", "log", "log", "events"))
-    history = _History(rng, laboratory, frozenset(without) | (SILENT if chosen == "events" else frozenset()))
+    left_out = frozenset(without) | (SILENT if chosen == "events" else frozenset())
+    history = _History(rng, laboratory, left_out, grammar)
     known = "catalog" if "catalog" not in without and rng.random() < 0.2 else "input"
     if known == "catalog":
         history.maker.fixed_bases = True
@@ -53,11 +57,11 @@ def ingested_then(before: Sequence[File], files: Sequence[File], *, alone: bool)
 class _History:
     """Makes a history, statement by statement, in a world and on DuckDB."""
 
-    def __init__(self, rng: random.Random, laboratory: Laboratory, without: frozenset[str]) -> None:
+    def __init__(self, rng: random.Random, laboratory: Laboratory, without: frozenset[str], grammar: Grammar) -> None:
         self._rng = rng
         self._laboratory = laboratory
         self._without = without
-        self.maker = StatementMaker(rng, Queries(rng), without)
+        self.maker = StatementMaker(rng, Queries(rng, grammar), without)
         self._world = World()
         self._first: list[Run] = []
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from tests.soundness.expressions import Place
 from tests.soundness.generator import QueryGenerator
+from tests.soundness.grammar import DUCKDB, Grammar
 from tests.soundness.scopes import Output, Scope, Visible
 from tests.soundness.sources import Ctes, FromBuilder, KnownCte
 from tests.soundness.tree import (
@@ -70,8 +71,8 @@ class Queries(QueryGenerator):
     sources = _Tables
     _from: _Tables
 
-    def __init__(self, rng: random.Random) -> None:
-        super().__init__(rng)
+    def __init__(self, rng: random.Random, grammar: Grammar = DUCKDB) -> None:
+        super().__init__(rng, grammar)
         self.expressions = self._expressions
 
     def uid(self) -> int:

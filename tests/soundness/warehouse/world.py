@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from tests.soundness.meaning import Meaning, Relation, Sources
+from tests.soundness.meaning import NOTHING, Meaning, Relation, Sources, through
 from tests.soundness.tree import FILTER, IDENTITY, Expr, FromItem, Query, Type
 from tests.soundness.warehouse.tree import (
     HOME,
@@ -121,6 +121,10 @@ class World:
     """What had each name last that no table has now."""
     heirs: dict[int, frozenset[int]] = field(default_factory=dict)
     """The tables that took a name of each one after it."""
+    flows: dict[str, Sources] = field(default_factory=dict)
+    """What the statements read for each node, with what is done to it; temporary tables as they were when read."""
+    blurs_temporary: bool = False
+    """Whether `flows` keep only masking of what temporary tables are computed with."""
     last: int = 0
 
     def copy(self) -> World:
@@ -137,6 +141,8 @@ class World:
             dict(self.written),
             dict(self.left),
             dict(self.heirs),
+            dict(self.flows),
+            self.blurs_temporary,
             self.last,
         )
 
@@ -269,17 +275,19 @@ class World:
                 names = columns or tuple(column.name for column in target.columns)
                 if len(relation.names) != len(names) or len(set(names)) != len(names):
                     raise InvalidError("another number of columns")
-                self._grow(session, target.rows, _nodes(relation.rows))
+                self._grow(session, target.rows, relation.rows)
                 for column, sources in zip(names, relation.sources, strict=True):
-                    self._grow(session, target.node(column), _nodes(sources))
+                    self._grow(session, target.node(column), sources)
             case Update():
                 self._update(session, step)
             case Delete(name, uid, _, source, where, reads):
                 target, meaning = self._target(session, name, uid, reads)
-                rows = self._joined(meaning, source) | _value(meaning, where)
+                rows = self._joined(meaning, source) | _decision(meaning, where)
                 if source is None and where is None:  # nothing is left of what was there
-                    for node in (target.rows, *(node for _, node in target.nodes())):
-                        self.data[node] = NONE
+                    nodes = (target.rows, *(node for _, node in target.nodes()))
+                    self.data.update(dict.fromkeys(nodes, NONE))
+                    if target.kind == "temporary":  # of others the graph keeps what was stated
+                        self.flows.update(dict.fromkeys(nodes, NOTHING))
                 self._grow(session, target.rows, rows)
             case Merge():
                 self._merge(session, step)
@@ -301,7 +309,9 @@ class World:
             if own == session and stored.on_commit == "DROP":
                 self._remove(session, stored)
             elif own == session and stored.on_commit:
-                self.data.update(dict.fromkeys((stored.rows, *(node for _, node in stored.nodes())), NONE))
+                nodes = (stored.rows, *(node for _, node in stored.nodes()))
+                self.data.update(dict.fromkeys(nodes, NONE))
+                self.flows.update(dict.fromkeys(nodes, NOTHING))
 
     def _alter(self, session: int, step: Step) -> None:
         stored = self._table(session, step.name)  # type: ignore[union-attr]
@@ -403,6 +413,7 @@ class World:
             stored = replace(stored, query=None, reads=())
         nodes = [stored.rows, *(node for _, node in stored.nodes())]
         self.edges.update(zip(nodes, (rows, *values), strict=True))
+        self.flows.update(zip(nodes, map(self._composed, (relation.rows, *relation.sources)), strict=True))
         self.data.update(zip(nodes, data, strict=False))
         self._put(session, stored)
 
@@ -413,52 +424,71 @@ class World:
         return target, meaning
 
     @staticmethod
-    def _joined(meaning: Meaning, source: FromItem | None) -> Nodes:
+    def _joined(meaning: Meaning, source: FromItem | None) -> Sources:
         """Put the item beside the target; return what decides its rows."""
         if source is None:
-            return NONE
+            return NOTHING
         relation = meaning.relations[source.uid] = meaning.from_item(source)
-        return _nodes(relation.rows)
+        return relation.rows
 
     def _update(self, session: int, step: Update) -> None:
         target, meaning = self._target(session, step.name, step.uid, step.reads)
-        decided = self._joined(meaning, step.source) | _value(meaning, step.where)
+        decided = self._joined(meaning, step.source) | _decision(meaning, step.where)
         changes = [(target.node(column), decided | _value(meaning, value)) for column, value in step.sets]
         if len(dict(changes)) != len(changes):
             raise InvalidError("a column twice")
-        data = {node: self._data(nodes, session) for node, nodes in changes}
-        for node, nodes in changes:
-            whole = step.source is None and step.where is None
-            self._write(node, nodes)
+        data = {node: self._data(_nodes(sources), session) for node, sources in changes}
+        whole = step.source is None and step.where is None
+        self._write_all(changes)
+        for node, _ in changes:
             self.data[node] = data[node] if whole else self.data[node] | data[node]
 
     def _merge(self, session: int, step: Merge) -> None:
         target, meaning = self._target(session, step.name, step.uid, step.reads)
-        common = self._joined(meaning, step.source) | _value(meaning, step.on)
+        common = self._joined(meaning, step.source) | _decision(meaning, step.on)
         earlier = {True: common, False: common}
-        changes: list[tuple[str, Nodes]] = []
+        changes: list[tuple[str, Sources]] = []
         for branch in step.branches:
-            decided = earlier[branch.matched] = earlier[branch.matched] | _value(meaning, branch.condition)
+            decided = earlier[branch.matched] | _decision(meaning, branch.condition)
+            if branch.action == "UPDATE":  # rows that are left were not deleted before, and an INSERT makes others
+                earlier[branch.matched] = decided
             if branch.action != "UPDATE":
                 changes.append((target.rows, decided))
             if len({column for column, _ in branch.sets}) != len(branch.sets):
                 raise InvalidError("a column twice")
             for column, value in branch.sets:
-                nodes = _value(meaning, value) | (decided if branch.action == "UPDATE" else NONE)
-                changes.append((target.node(column), nodes))
-        data = [self._data(nodes, session) for _, nodes in changes]
-        for (node, nodes), more in zip(changes, data, strict=True):
-            self._write(node, nodes)
+                sources = _value(meaning, value) | (decided if branch.action == "UPDATE" else NOTHING)
+                changes.append((target.node(column), sources))
+        data = [self._data(_nodes(sources), session) for _, sources in changes]
+        self._write_all(changes)
+        for (node, _), more in zip(changes, data, strict=True):
             self.data[node] |= more
 
-    def _grow(self, session: int, node: str, nodes: Nodes) -> None:
-        more = self._data(nodes, session)
-        self._write(node, nodes)
+    def _grow(self, session: int, node: str, sources: Sources) -> None:
+        more = self._data(_nodes(sources), session)
+        self._write_all([(node, sources)])
         self.data[node] |= more
 
-    def _write(self, node: str, nodes: Nodes) -> None:
-        for stated in (self.edges, self.written):
-            stated[node] = stated.get(node, NONE) | nodes
+    def _write_all(self, changes: Iterable[tuple[str, Sources]]) -> None:
+        """Add to what nodes come from; all sources are what they were before the statement."""
+        composed = [(node, sources, self._composed(sources)) for node, sources in changes]
+        for node, sources, flow in composed:
+            for stated in (self.edges, self.written):
+                stated[node] = stated.get(node, NONE) | _nodes(sources)
+            self.flows[node] = self.flows.get(node, NOTHING) | flow
+
+    def _composed(self, sources: Sources) -> Sources:
+        """Return sources with those of temporary tables, as these are now, in the place of their nodes."""
+        passing = {stored.number for stored in self.temporary.values()}
+        found: Sources = NOTHING
+        for node, step in sources:
+            if int(node.partition(".")[0]) not in passing:
+                found |= {(node, step)}
+                continue
+            for source, inner in self.flows.get(node, NOTHING):
+                kept = inner._replace(grade=0) if self.blurs_temporary else inner
+                found |= through(frozenset({(source, kept)}), step)
+        return found
 
     # Answers
 
@@ -592,5 +622,9 @@ def _nodes(sources: Sources) -> Nodes:
     return frozenset(node for node, _ in sources)
 
 
-def _value(meaning: Meaning, value: Expr | None) -> Nodes:
-    return NONE if value is None else _nodes(meaning.value(value))
+def _value(meaning: Meaning, value: Expr | None) -> Sources:
+    return NOTHING if value is None else meaning.value(value)
+
+
+def _decision(meaning: Meaning, condition: Expr | None) -> Sources:
+    return through(_value(meaning, condition), FILTER)

@@ -120,9 +120,7 @@ class BatchEdges:
 
     def _add_earlier(self, job: StatedJob, edge: Edge) -> None:
         """Add the statements that created the temporary tables of an edge to the SQL of a file's job."""
-        if edge.before is None or not job.of.source:
-            return
-        for one in edge.before.in_order():
+        for one in (each for before in edge.earlier for each in before.in_order()) if job.of.source else ():
             if one.key not in job.earlier and (text := self._texts.get(one.source)) is not None:
                 masked = mask_literals(text[one.span.start : one.span.end], self._dialect)
                 is_of_file = job.of.file_key is None or self._file_key(one.source) == job.of.file_key

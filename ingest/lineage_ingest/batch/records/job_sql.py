@@ -115,7 +115,7 @@ class StatedJob:
     def edge_records(self, misplaced: list[Diagnostic]) -> Iterator[EdgeRecord]:
         """Yield the edges; a span outside the SQL is omitted and reported in `misplaced`."""
         for (source, target, kind, output), stated in self.edges.items():
-            proofs = {proof for edge, offset in stated if (proof := edge.proof(offset, self.moved)) is not None}
+            proofs = {proof for edge, offset in stated for proof in edge.proofs(offset, self.moved)}
             placed = [proof for proof in proofs if _is_within(proof, self.length)]
             if len(placed) < len(proofs):
                 misplaced.append(_MISPLACED)
@@ -131,7 +131,7 @@ class StatedJob:
                     edge.masking,
                     edge.limited,
                     edge.ambiguous,
-                    tuple(placed),
+                    tuple(sorted(placed)),
                 )
                 continue
             effects = merge_effects(StepEffect(edge.subtype, edge.masking) for edge, _ in stated)

@@ -103,6 +103,11 @@ WHERE x.privilege_type = 'SELECT' AND x.grantee <> c.relowner AND n.nspname = AN
   AND pg_catalog.has_schema_privilege(CASE WHEN x.grantee = 0 THEN 'public' ELSE r.rolname END, n.oid, 'USAGE')
 ORDER BY 1, 2, 3
 """
+_MEMBERS = """
+SELECT r.rolname::text, m.rolname::text FROM pg_catalog.pg_auth_members AS x
+JOIN pg_catalog.pg_roles AS r ON r.oid = x.roleid JOIN pg_catalog.pg_roles AS m ON m.oid = x.member
+WHERE r.rolname NOT LIKE 'pg\\_%%' ORDER BY 1, 2
+"""
 _FUNCTIONS = """
 SELECT n.nspname, p.proname, pg_catalog.pg_get_function_identity_arguments(p.oid), l.lanname,
   pg_catalog.pg_get_functiondef(p.oid), p.proconfig, p.oid
@@ -195,6 +200,7 @@ class _CatalogReader:
             at=at,
             schemas=chosen,
             relations=stated,
+            members=tuple((str(role), str(member)) for role, member in self._attempt(_MEMBERS, (), "members of roles")),
             functions=functions,
             search_path=tuple(path),
             inheritance=tuple(one for one in inheritance if one.child in own or one.parent in own),

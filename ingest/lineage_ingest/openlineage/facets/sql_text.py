@@ -133,7 +133,7 @@ def _add(statement: StatementLineage, output: DatasetId, matcher: _TableMatcher,
                     **merge_effects(StepEffect(edge.subtype, edge.masking) for edge in of_kind)._asdict(),
                     limited=any(edge.limited for edge in of_kind),
                     ambiguous=all(edge.ambiguous for edge in of_kind),
-                    spans=tuple(sorted({proof for edge in of_kind if (proof := edge.proof()) is not None})),
+                    spans=tuple(sorted({proof for edge in of_kind for proof in edge.proofs()})),
                 )
             )
     lineage.edges += _row_references(statement, output, matcher)
@@ -154,7 +154,7 @@ def _row_references(statement: StatementLineage, output: DatasetId, matcher: _Ta
             job="",
             output=output.key,
             **merge_effects(StepEffect(one.subtype, one.masking) for one in references)._asdict(),
-            spans=tuple(sorted({proof for one in references if (proof := one.as_edge().proof()) is not None})),
+            spans=tuple(sorted({proof for one in references for proof in one.as_edge().proofs()})),
         )
 
 

@@ -17,6 +17,7 @@ from lineage.sql.resolve.transformation_codes import (
     AGGREGATION,
     MASKED_AGGREGATION,
     MASKED_TRANSFORMATION,
+    STEPS,
     TRANSFORMATION,
 )
 
@@ -107,6 +108,17 @@ class ValueFunctions(NamedTuple):
     """Their result is a part of the value."""
     summaries: frozenset[str]
     """Aggregates that do not return the value of any row."""
+    files: tuple[Path, ...] = ()
+    """What adds to the built-in functions."""
+
+    def masks(self, name: str, dialect: str) -> bool:
+        """Return whether a function hides its argument in a dialect.
+
+        >>> value_functions().masks("md5", "postgres"), value_functions().masks("encode", "postgres")
+        (True, False)
+        """
+        effects = FunctionEffects.load(dialect, self.files)
+        return effects.knows(name) and STEPS[effects.of_name(name)].masking
 
 
 def value_functions(files: Iterable[str | Path] = ()) -> ValueFunctions:
@@ -120,9 +132,10 @@ def value_functions(files: Iterable[str | Path] = ()) -> ValueFunctions:
         OSError: a file cannot be read.
     """
     data = _data()
-    added = [name for file in files for _, names in _user_file(Path(file)).partial for name in names]
-    partial = (*data["partial"]["any"], *added)
-    return ValueFunctions(frozenset(map(_plain, partial)), frozenset(map(_plain, data["aggregates"]["summaries"])))
+    paths = tuple(map(Path, files))
+    added = [name for file in paths for _, names in _user_file(file).partial for name in names]
+    partial = frozenset(map(_plain, (*data["partial"]["any"], *added)))
+    return ValueFunctions(partial, frozenset(map(_plain, data["aggregates"]["summaries"])), paths)
 
 
 @lru_cache(maxsize=64)

@@ -11,11 +11,13 @@ from lineage.model.names import ColumnPath
 from lineage.sql.resolve.relations import (
     ColumnSource,
     Composite,
+    Mention,
     Relation,
     RowSources,
     Sources,
     absorb,
     absorb_rows,
+    both_mentions,
     nest_mention,
 )
 from lineage.sql.resolve.resolver import Resolver
@@ -23,7 +25,7 @@ from lineage.sql.resolve.rules.set_operation_columns import combine
 from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.scopes.unprefixed import NAMED_VALUE
 from lineage.sql.resolve.structs.value_fields import known_names
-from lineage.sql.resolve.transformation_codes import COMPOSE, IDENTITY, TRANSFORMATION
+from lineage.sql.resolve.transformation_codes import COMPOSE, FIRST_MASKED, IDENTITY, TRANSFORMATION
 
 __all__ = ["add_named_value", "named_values", "scope_with_ctes"]
 
@@ -157,8 +159,16 @@ def _replace(sources: Sources, columns: list[Sources], position: dict[ColumnSour
             replaced.setdefault((source, effect), place)
             continue
         for (base, inner), below in columns[index].items():
-            replaced.setdefault((base, COMPOSE[effect][inner]), nest_mention(below, place))
+            _add(replaced, (base, COMPOSE[effect][inner]), nest_mention(below, place))
     return replaced
+
+
+def _add(sources: Sources, key: tuple[ColumnSource, int], mention: Mention) -> None:
+    """Add a source, as `absorb` does."""
+    if key not in sources:
+        sources[key] = mention
+    elif key[1] < FIRST_MASKED:
+        sources[key] = both_mentions(sources[key], mention)
 
 
 def _close(columns: list[Sources], position: dict[ColumnSource, int]) -> list[Sources]:
@@ -172,4 +182,8 @@ def _close(columns: list[Sources], position: dict[ColumnSource, int]) -> list[So
             if len(grown) > len(closed[index]):
                 closed[index] = grown
                 changed = True
-    return closed
+    found = [dict(column) for column in closed]
+    for index, column in enumerate(columns):  # the ways of one more iteration
+        for key, place in _replace(column, closed, position).items():
+            _add(found[index], key, place)
+    return found

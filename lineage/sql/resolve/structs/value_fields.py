@@ -89,8 +89,7 @@ def merged(
     total: Sources = {}
     for value, effect in parts:
         absorb(total, value, effect, None)
-    for key, place in deciding.items():
-        total.setdefault(key, place)
+    absorb(total, deciding, IDENTITY, None)
     given = [value for value, _ in parts if value]
     if not any(isinstance(value, Composite) or _is_stored(value) for value in given):
         return total

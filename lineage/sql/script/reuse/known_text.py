@@ -113,7 +113,7 @@ def _frame(name: str, text: str, found: TextResolution, statements: Sequence[Sta
         codes = {problem.code for problem in one.diagnostics}
         if one.operation in _CALLS or not codes.isdisjoint(_OF_OTHERS):
             return None
-        if any(edge.before is not None and edge.before.source != name for edge in one.edges):
+        if any(before.source != name for edge in one.edges for before in edge.earlier):
             return None
         how.append((one.target, one.target_kind, one.defines, one.temporary, one.other_targets, one.spells))
     return _digest(

@@ -1,0 +1,185 @@
+"""Which grants on personal data nobody used, by the query logs. What the logs cannot show is said, not guessed."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from datetime import date, datetime
+from enum import StrEnum
+
+from lineage.frozen import frozen
+from lineage.governance.exposure import Exposure
+from lineage.governance.log_coverage import LogCoverage, log_coverage
+from lineage.governance.report.pii_report import Holder, PiiReport
+from lineage.governance.warehouse.warehouse_policies import load_warehouse_policies
+from lineage.model.names import dataset_of
+from lineage.store.protocol import GraphStore
+
+__all__ = ["GrantAudit", "GrantState", "GrantUse", "audit_grants"]
+
+_EVERYBODY = frozenset(("public", "account users", "users"))
+_AT_ONCE = 500
+"""Tables whose users are read at once."""
+
+
+class GrantState(StrEnum):
+    """Whether somebody read by a grant."""
+
+    UNUSED = "unused"
+    UNKNOWN = "unknown"
+    USED = "used"
+
+
+@frozen
+class GrantUse:
+    """A grant on a table, or on one of its columns, with personal data: who that has the role used it."""
+
+    role: str
+    name: str
+    classes: tuple[str, ...]
+    state: GrantState
+    why: str
+    granted: datetime | None
+    users: tuple[str, ...] = ()
+    queries: int = 0
+    last_day: date | None = None
+
+
+@frozen
+class GrantAudit:
+    """The grants on tables with personal data, those that nobody used first, and what the answer does not cover."""
+
+    coverage: LogCoverage
+    blind_spots: tuple[str, ...]
+    grants: tuple[GrantUse, ...]
+
+
+@frozen
+class _Use:
+    """Who used a table or column, by folded name: the name, how often, and the last day; and queries without a user."""
+
+    by: Mapping[str, tuple[str, int, date]]
+    unnamed: int
+
+
+def audit_grants(
+    store: GraphStore, report: PiiReport, *, since: date | None = None, until: date | None = None
+) -> GrantAudit:
+    """Return the use of the grants on tables and columns of a report that show a value, a part or a summary of it.
+
+    Raises:
+        NoLogError: no log covers that time.
+        StoreError: the store could not be read.
+    """
+    coverage = log_coverage(store, since, until)
+    holders: dict[str, Holder] = {}
+    classes: defaultdict[str, set[str]] = defaultdict(set)
+    for source, one in report.rows:
+        if one.exposure is not Exposure.MASKED:
+            holders[one.key] = one
+            for key in (one.key, dataset_of(one.key)):
+                classes[key].update(tag.name for tag in source.tags)
+    tables = {dataset_of(key): one for key, one in holders.items()}
+    policies = load_warehouse_policies(store, holders)
+    named = {**{key: one.table for key, one in tables.items()}, **{key: one.name for key, one in holders.items()}}
+    judge = _Judge(store, coverage, since, until)
+    found = []
+    for key, name in named.items():
+        grants = policies.grants(key)
+        if not grants:
+            continue
+        use = judge.use(key)
+        namespace = holders[key].namespace if key in holders else tables[key].namespace
+        for role, at in grants.items():
+            users = _users_of(role, policies.members(namespace))
+            state, why, by = judge.state(users, use, namespace, at)
+            last = max((day for *_, day in by), default=None)
+            names = tuple(user for user, *_ in by)
+            queries = sum(number for _, number, _ in by)
+            found.append(GrantUse(role, name, tuple(sorted(classes[key])), state, why, at, names, queries, last))
+    ordered = sorted(found, key=lambda one: (tuple(GrantState).index(one.state), one.name, one.role))
+    spots = tuple(_blind_spots(coverage, tables.values(), since, until))
+    return GrantAudit(coverage, spots, tuple(ordered))
+
+
+class _Judge:
+    """Says of a role whether its users used something in the time that is asked about."""
+
+    def __init__(self, store: GraphStore, coverage: LogCoverage, since: date | None, until: date | None) -> None:
+        self._store = store
+        self._coverage = coverage
+        self._since, self._until = since or date.min, until or date.max
+        self._days = (min(self._until, coverage.last_day) - max(self._since, coverage.first_day)).days + 1
+        self._logged: frozenset[str] | None = None
+
+    def use(self, key: str) -> _Use:
+        """Return who used a table (also to write it: that reads, too) or read a column."""
+        by: dict[str, tuple[str, int, date]] = {}
+        unnamed = 0
+        for one in self._store.usages([key]):
+            if not self._since <= one.day <= self._until:
+                continue
+            for user, queries in one.users.named:
+                _, number, day = by.get(user.casefold(), (user, 0, one.day))
+                by[user.casefold()] = user, number + queries, max(day, one.day)
+            unnamed += max(one.reads - sum(queries for _, queries in one.users.named), 0)
+        return _Use(by, unnamed)
+
+    def state(
+        self, users: frozenset[str], use: _Use, namespace: str, granted: datetime | None
+    ) -> tuple[GrantState, str, Sequence[tuple[str, int, date]]]:
+        """Return whether a grant was used, why that is so or not known, and by whom."""
+        everybody = not users.isdisjoint(_EVERYBODY)
+        by = [found for name, found in sorted(use.by.items()) if everybody or name in users]
+        if by:
+            return GrantState.USED, "" if not everybody else "by somebody: all have it", by
+        why = None
+        if namespace not in self._coverage.namespaces:
+            why = f"no log covers {namespace}"
+        elif granted is not None and granted.date() > min(self._coverage.last_day, self._until):
+            why = f"granted on {granted:%Y-%m-%d}, after the logs"
+        elif use.unnamed:
+            why = f"{use.unnamed:,} {'query' if use.unnamed == 1 else 'queries'} of users who are not named"
+        elif not everybody and len(users) == 1 and users.isdisjoint(self.logged):
+            why = "who has this role is not known"
+        if why is not None:
+            return GrantState.UNKNOWN, why, ()
+        return GrantState.UNUSED, f"in {self._days:,} days of logs", ()
+
+    @property
+    def logged(self) -> frozenset[str]:
+        """The users that the logs name anywhere, in lower case."""
+        if self._logged is None:
+            keys = [one.of for one in self._store.usage_totals()]
+            parts = (keys[at : at + _AT_ONCE] for at in range(0, len(keys), _AT_ONCE))
+            uses = (one for part in parts for one in self._store.usages(part))
+            self._logged = frozenset(user.casefold() for one in uses for user, _ in one.users.named)
+        return self._logged
+
+
+def _users_of(role: str, members: Mapping[str, Collection[str]]) -> frozenset[str]:
+    """Return a role, the roles that have it, and their users, in lower case."""
+    folded: defaultdict[str, set[str]] = defaultdict(set)
+    for name, found in members.items():
+        folded[name.casefold()] |= {one.casefold() for one in found}
+    users, waiting = set[str](), [role.casefold()]
+    while waiting:
+        name = waiting.pop()
+        if name not in users:
+            users.add(name)
+            waiting += folded[name]
+    return frozenset(users)
+
+
+def _blind_spots(
+    coverage: LogCoverage, holders: Collection[Holder], since: date | None, until: date | None
+) -> Iterator[str]:
+    yield f"only what is in the {coverage.text}"
+    if (since and coverage.first_day > since) or (until and coverage.last_day < until):
+        yield f"the time asked about is not covered as a whole: {since or 'the beginning'} to {until or 'the end'}"
+    if missing := sorted({one.namespace for one in holders} - coverage.namespaces):
+        yield f"no log covers {', '.join(missing)}"
+    yield "owners, administrators, and grants on whole schemas: they may read without any of these grants"
+    yield "who has a role, beyond what GRANT statements and live databases that were ingested say"
+    yield "by which of several grants a user read: each of them counts as used"
+    yield "a query that reads a view uses the grant on the view, not those on the tables behind it"

@@ -82,6 +82,8 @@ def dbt_revision(
     """
     artifacts = request.artifacts
     project = DbtProject(artifacts, request.names, request.folder, as_defined=True)
+    catalog = {one.name: tuple(one.names) for one in request.catalog}
+    project.asked = project.asked_columns(request.options, catalog.get)
     definitions: dict[str, TableDefinition] = {}
     reader = _Reader(project, raw, request.folder, beside, with_types=with_types, with_variables=with_variables)
     for table in project.tables.values():
@@ -136,8 +138,9 @@ class _Reader:
             name, left_out = artifacts.manifest.metadata.project_name or "", raw.packages_of_dbt
             marks = CallMarks(artifacts.macros, name, left_out)
             self._renderer: RawSqlRenderer | None = RawSqlRenderer(
-                artifacts.manifest, artifacts.macros, relation, ProjectVariables(folder), marks=marks
-            )
+                artifacts.manifest, artifacts.macros, relation, ProjectVariables(folder), marks=marks,
+                columns=project.columns_of,
+            )  # fmt: skip
         except RenderingMissingError:
             self._renderer = None
 

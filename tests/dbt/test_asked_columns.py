@@ -147,3 +147,41 @@ def test_a_comparison_with_an_unknown_value_is_a_guess(tmp_path: Path) -> None:
     template = "select id {% if run_started_at.year > 2020 %}, amount{% endif %} from {{ ref('stg') }}"
     [found] = _messages(_write(tmp_path, template))
     assert found.startswith("`run_started_at.year` is taken to be neither less nor more")
+
+
+def test_a_column_that_a_template_names_may_be_several(tmp_path: Path) -> None:
+    looped = "select id {% for v in utils.values(ref('stg')) %}, amount as n_{{ v }}{% endfor %} from {{ ref('stg') }}"
+    star = "select {{ utils.star(ref('stg')) }} from {{ ref('stg') }}"
+    found = _messages(_write(tmp_path, star, stg=looped.replace("ref('stg')", "source('raw', 'orders')")))
+    assert 'the template asks for the columns of "wh"."main"."stg", which are not known' in found
+
+
+def test_a_pattern_leaves_placeholders_as_they_are(tmp_path: Path) -> None:
+    template = (
+        "select amount as {{ modules.re.sub('[^a-z]', '_', 'n ' ~ target.name) }}, "
+        "{{ modules.re.sub('[^a-z]', '_', 'i d') }} from {{ ref('stg') }}"
+    )
+    assert any("`re.sub" in one for one in _messages(_write(tmp_path, template)))
+    assert not [one for one in edges(tmp_path, "m") if "n_" in one]
+
+
+@pytest.mark.parametrize(
+    "template",
+    [
+        "{% call unread() %}x{% endcall %}",
+        "{% macro m() %}{% call unread() %}x{% endcall %}{% endmacro %}{% set n = m() %}",
+        "{% set n = ', '.join(['a', unread('b')]) %}",
+        "{% call statement('a', fetch_result=True) %}select 1{% endcall %}{% set n = load_result('a') %}",
+    ],
+)
+def test_a_template_with_unknown_parts_is_rendered(tmp_path: Path, template: str) -> None:
+    found = _messages(_write(tmp_path, f"select id from {{{{ ref('stg') }}}} -- {template}"))
+    assert not [one for one in found if "cannot be rendered" in one]
+    assert edges(tmp_path, "m") == {"stg.id -> id"}
+
+
+def test_sql_that_a_template_runs_is_reported(tmp_path: Path) -> None:
+    template = "{% call statement('x') %}delete from y{% endcall %}select id from {{ ref('stg') }}"
+    assert _messages(_write(tmp_path, template)) == [
+        "`statement(…)` is taken to change nothing: the SQL that it runs is not read"
+    ]

@@ -130,3 +130,13 @@ def test_what_differs_is_named(tmp_path: Path) -> None:
         "both sides: 6 models not compiled (copied, grown, looped, plain, reader and 1 more): values of var() and "
         "env_var() are not compared; run `dbt compile`"
     ]
+
+
+def test_macros_that_only_one_side_calls_are_no_reasons(tmp_path: Path) -> None:
+    def edit(head: dict[str, Any]) -> None:
+        head["macros"] |= _macro("utils", "kinds", "", "{% if run_query('select 1') %}{% endif %}{{ return(['k']) }}")
+        node = head["nodes"]["model.shop.looped"]
+        node["raw_code"] = node["raw_code"].replace("run_query('select 1')", "utils.kinds()")
+        node["depends_on"]["macros"] = ["macro.utils.kinds"]
+
+    assert _diff(tmp_path, edit).tables["model.shop.looped"].reasons == ("its template blocks",)

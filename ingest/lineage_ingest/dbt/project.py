@@ -191,7 +191,8 @@ class DbtProject:
         listed = names or ([] if self._as_defined else [one.name for one in table.described])
         types = table.types()
         columns = tuple(ColumnSchema(name, types.get(column_text(name))) for name in listed)
-        return KnownColumns(columns, complete=bool(names)) if columns else None
+        has_placeholder = any("{{" in name for name in listed)  # it may stand for any number of columns
+        return KnownColumns(columns, complete=bool(names)) if columns and not has_placeholder else None
 
     def _reads_of(self, table: DbtTable, sql: ModelSql) -> Iterator[str]:
         """Yield the full names of the relations that a model needs; note those that are not its project's own."""

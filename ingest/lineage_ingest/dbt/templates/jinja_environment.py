@@ -34,6 +34,7 @@ class _Sandbox(SandboxedEnvironment):
     """Lets templates change lists and mappings, as dbt does (`do fields.append(x)`), but not without end."""
 
     calls = 0
+    concat = staticmethod(lambda parts: "".join(map(str, parts)))  # a block that calls an unknown macro is no text
 
     def call(self, context: Any, function: Any, /, *values: Any, **named: Any) -> Any:
         """Call a function of a template."""
@@ -41,6 +42,8 @@ class _Sandbox(SandboxedEnvironment):
         items = getattr(function, "__self__", None)
         if self.calls > _MAX_CALLS or (isinstance(items, (list, dict, set)) and len(items) > _MAX_ITEMS):
             raise OverflowError
+        if isinstance(items, str) and function == items.join and values:
+            values = (map(str, values[0]),)  # some may be unknown
         return super().call(context, function, *values, **named)
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:

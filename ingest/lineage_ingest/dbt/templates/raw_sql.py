@@ -112,6 +112,7 @@ class RawSqlRenderer:
             raise RenderingMissingError(message) from error
         self._environment = make_environment(self.note, marks or _no_mark)
         self._compiled = lru_cache(_KEPT_TEMPLATES)(self._environment.from_string)
+        patterns = {name: partial(self._of_known_text, name, found) for name, found in PATTERNS.items()}
         self._environment.globals.update(
             ref=self._ref,
             source=self._source,
@@ -134,13 +135,14 @@ class RawSqlRenderer:
             ),
             api=TemplatePackage({"Column": ColumnTypes(adapter)}, partial(self._unknown_of, "api")),
             modules=TemplatePackage(
-                {"re": TemplatePackage(PATTERNS, partial(self._unknown_of, "modules.re"))},
+                {"re": TemplatePackage(patterns, partial(self._unknown_of, "modules.re"))},
                 partial(self._unknown_of, "modules"),
             ),
             flags=TemplateFlags(self._is_refresh, self._unknown),
             target=TemplatePackage({"type": adapter}, partial(self._unknown_of, "target")),
             exceptions=TemplatePackage(REFUSALS, partial(self._unknown_of, "exceptions")),
             execute=True,
+            statement=self._statement,
             range=self._range,
             log=_nothing,
             **{"return": _return},
@@ -385,6 +387,17 @@ class RawSqlRenderer:
             message = f"`{relation}` is taken to have the columns that its properties file lists: it may have others"
             self._open[-1].partly_known[message] = None
         return [TemplateColumn(one, self._quote) for one in known.columns]
+
+    def _statement(self, *_: Any, fetch_result: bool = False, **__: Any) -> str:
+        """Return nothing, as dbt does for `{% call statement(…) %}`; what it fetches is asked for by `load_result`."""
+        if not fetch_result:
+            self.note("`statement(…)` is taken to change nothing: the SQL that it runs is not read")
+        return ""
+
+    def _of_known_text(self, name: str, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
+        """Return what a pattern finds; a text with a placeholder is not known, and must not lose its braces."""
+        is_known = not any("{{" in str(value) for value in values)
+        return function(*values, **named) if is_known else self._unknown(f"re.{name}")(*values, **named)
 
     def _range(self, *bounds: int) -> range:
         """Return a range; nested loops over ranges may turn this many times in all."""

@@ -24,6 +24,7 @@ TEMPLATES = {
     ),
     "grown": "{{ config(unique_key='id') }} select id, day, {{ utils.star('x') }} from {{ ref('plain') }} " + _LATER,
     "reader": "select id, amount from {{ ref('plain') }}",
+    "hooked": "{{ config(post_hook='analyze {{ this }}') }} select id, day from {{ source('raw', 'orders') }}",
     "copied": "select {{ utils.named(ref('reader')) }} from {{ ref('reader') }}",
 }  # fmt: skip
 
@@ -109,6 +110,7 @@ def _edit_macro(name: str, old: str, new: str) -> Callable[[dict[str, Any]], obj
             {"reader": {"again"}, "copied": {"again"}},
             id="a column that another template asks for",
         ),
+        pytest.param(_replace("hooked", "id, day", "id, day, 1 as k"), {"hooked": {"k"}}, id="beside a hook"),
         pytest.param(_replace("plain", "tags=['a']", "tags=['b']"), {}, id="config"),
         pytest.param(_replace("grown", "unique_key='id'", "unique_key='id', tags=['b']"), {}, id="config of grown"),
         pytest.param(_replace("grown", "id, day,", "id, day, 1 as k,"), {"grown": {"k"}}, id="grown"),
@@ -127,7 +129,7 @@ def test_what_differs_is_named(tmp_path: Path) -> None:
     found = _diff(tmp_path, _replace("starred", "{{ utils.star(source('raw', 'orders')) }}", "{{ utils.star('x') }}"))
     assert found.tables["model.shop.starred"].clauses == ("macro utils.star",)
     assert [one for one in found.notices if "compiled" in one] == [
-        "both sides: 6 models not compiled (copied, grown, looped, plain, reader and 1 more): values of var() and "
+        "both sides: 7 models not compiled (copied, grown, hooked, looped, plain and 2 more): values of var() and "
         "env_var() are not compared; run `dbt compile`"
     ]
 

@@ -194,7 +194,7 @@ class _Reader:
                 more += [("variables of later builds", values)] if values else []
                 if is_unknown:
                     unread = "var() or env_var() beside is_incremental(): only the build that dbt compiled is compared"
-        elif has_own_state and build is not Build.SNAPSHOT:
+        elif has_own_state and build is not Build.SNAPSHOT and not self._is_same_for_all_builds(node):
             more.append(("SQL that depends on the build", self._template_of(node)))
         if doubts:
             more.append(("template", self._template_of(node)))
@@ -247,6 +247,11 @@ class _Reader:
             if len(known) < len(one.doubts) or (is_compiled and "{{" in one.text):
                 return None
         return first.text, later.text, refresh.text
+
+    def _is_same_for_all_builds(self, node: DbtNode) -> bool:
+        """Return whether each build has the same SQL, which does not read the model's own table: a hook may name it."""
+        rendered = self._all_builds(node)
+        return rendered is not None and len(set(rendered)) == 1 and _relation_text(node) not in rendered[0]
 
     def _definition(
         self,

@@ -47,9 +47,9 @@ def _chained_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> exp.Expr
     path = _names(before)
     if path is None:
         return _with_columns(before)
-    if path[-1].name.lower() == _MAIN and node.expression.args.get("expressions", True):
-        if len(path) == 1 or scope.item(resolver.identifiers.alias(path[0])) is None:
-            return None
+    is_main = path[-1].name.lower() == _MAIN and node.expression.args.get("expressions", True)
+    if is_main and (len(path) == 1 or scope.item(resolver.identifiers.alias(path[0])) is None):
+        return None
     if not resolver.naming.dialect.chains_functions:
         return None
     names = [resolver.identifiers.column(name) for name in path]

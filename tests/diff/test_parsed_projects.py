@@ -24,6 +24,8 @@ TEMPLATES = {
     ),
     "grown": "{{ config(unique_key='id') }} select id, day, {{ utils.star('x') }} from {{ ref('plain') }} " + _LATER,
     "reader": "select id, amount from {{ ref('plain') }}",
+    "hooked": "{{ config(post_hook='analyze {{ this }}') }} select id, day from {{ source('raw', 'orders') }}",
+    "copied": "select {{ utils.named(ref('reader')) }} from {{ ref('reader') }}",
 }  # fmt: skip
 
 
@@ -34,11 +36,13 @@ def _macro(package: str, name: str, arguments: str, body: str) -> dict[str, Any]
 
 def _project() -> dict[str, Any]:
     macros = {**_macro("shop", "cents", "c", "{{ c }} / 100"),
-              **_macro("utils", "star", "of", "{{ adapter.get_columns_in_relation(of) }}")}  # fmt: skip
+              **_macro("utils", "named", "of", "{{ adapter.get_columns_in_relation(of) | "
+                       "join(', ', attribute='name') }}"),
+              **_macro("utils", "star", "of", "{{ adapter.list_columns_in(of) }}")}  # fmt: skip
     needs = {"plain": ["macro.shop.cents"], "starred": ["macro.utils.star"], "grown": ["macro.utils.star"]}
     nodes = []
     for name, template in TEMPLATES.items():
-        reads = "plain" if name in ("reader", "grown") else RAW["unique_id"]
+        reads = {"reader": "plain", "grown": "plain", "copied": "reader"}.get(name, RAW["unique_id"])
         config = {"materialized": "incremental", "unique_key": "id"} if name == "grown" else {"materialized": "view"}
         made = model(name, "", reads, config=config)
         nodes.append({**made, "compiled_code": None, "raw_code": template})
@@ -87,12 +91,12 @@ def _edit_macro(name: str, old: str, new: str) -> Callable[[dict[str, Any]], obj
         pytest.param(lambda _: None, {}, id="nothing"),
         pytest.param(
             _edit_macro("macro.shop.cents", "/ 100", "/ 1000"),
-            {"plain": {"amount"}, "reader": {"amount"}, "grown": {"rows"}},
+            {"plain": {"amount"}, "reader": {"amount"}, "copied": {"amount"}, "grown": {"rows"}},
             id="a macro changes what calls it",
         ),
         pytest.param(_edit_macro("macro.shop.cents", "{{ c }}", "{# c #}{{ c }} -- cents\n"), {}, id="its comments"),
         pytest.param(
-            _edit_macro("macro.utils.star", "columns_in", "missing_columns_in"),
+            _edit_macro("macro.utils.star", "columns_in", "columns_of"),
             {"starred": {"rows"}, "grown": {"rows"}},
             id="a macro that is not expanded",
         ),
@@ -101,6 +105,12 @@ def _edit_macro(name: str, old: str, new: str) -> Callable[[dict[str, Any]], obj
         pytest.param(_replace("looped", "select id, day", "select id, day, 1 as k1"), {"looped": {"k1"}}, id="beside"),
         pytest.param(_replace("looped", "sum(", "max("), {"looped": {"rows"}}, id="in a loop that is not known"),
         pytest.param(_replace("looped", "'select 1'", "'select 2'"), {"looped": {"rows"}}, id="what it is over"),
+        pytest.param(
+            _replace("reader", "id, amount", "id, amount, id as again"),
+            {"reader": {"again"}, "copied": {"again"}},
+            id="a column that another template asks for",
+        ),
+        pytest.param(_replace("hooked", "id, day", "id, day, 1 as k"), {"hooked": {"k"}}, id="beside a hook"),
         pytest.param(_replace("plain", "tags=['a']", "tags=['b']"), {}, id="config"),
         pytest.param(_replace("grown", "unique_key='id'", "unique_key='id', tags=['b']"), {}, id="config of grown"),
         pytest.param(_replace("grown", "id, day,", "id, day, 1 as k,"), {"grown": {"k"}}, id="grown"),
@@ -119,6 +129,16 @@ def test_what_differs_is_named(tmp_path: Path) -> None:
     found = _diff(tmp_path, _replace("starred", "{{ utils.star(source('raw', 'orders')) }}", "{{ utils.star('x') }}"))
     assert found.tables["model.shop.starred"].clauses == ("macro utils.star",)
     assert [one for one in found.notices if "compiled" in one] == [
-        "both sides: 5 models not compiled (grown, looped, plain, reader, starred): values of var() and env_var() are "
-        "not compared; run `dbt compile`"
+        "both sides: 7 models not compiled (copied, grown, hooked, looped, plain and 2 more): values of var() and "
+        "env_var() are not compared; run `dbt compile`"
     ]
+
+
+def test_macros_that_only_one_side_calls_are_no_reasons(tmp_path: Path) -> None:
+    def edit(head: dict[str, Any]) -> None:
+        head["macros"] |= _macro("utils", "kinds", "", "{% if run_query('select 1') %}{% endif %}{{ return(['k']) }}")
+        node = head["nodes"]["model.shop.looped"]
+        node["raw_code"] = node["raw_code"].replace("run_query('select 1')", "utils.kinds()")
+        node["depends_on"]["macros"] = ["macro.utils.kinds"]
+
+    assert _diff(tmp_path, edit).tables["model.shop.looped"].reasons == ("its template blocks",)

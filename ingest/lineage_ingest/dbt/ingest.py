@@ -223,6 +223,7 @@ class _Ingest:
 
     def _add_models(self) -> int:
         """Resolve the models and add those that have changed; return the number of the others."""
+        learnt = self._asked_from_store()
         models = self.project.models()
         columns = read_table_columns(models, self.request.artifacts, self.store, self.batch.key_of)
         models = (
@@ -233,21 +234,17 @@ class _Ingest:
         known = self.known
         doubts = ({doubt.code for doubt in model.given.doubts} for model in models)
         self.not_compiled = sum(DiagnosticCode.NOT_COMPILED in codes for codes in doubts)
-        inputs = {model.given.key: digest_input(model) for model in models}
+        inputs = {model.given.key: digest_input(model.given) for model in models}
         stated = {model.given.key: digest_stated(model.table, model.source) for model in models}
 
         def earlier(model: ModelInput) -> ResolvedModel | None:
             node = known.get(model.key)
             if node is None or (node.input, node.stated) != (inputs[model.key], stated[model.key]):
-                return None
+                return self.project.asked.resolved(model)
             if model.table_columns is not None and not model.table_columns.are_all_in(node.columns):
                 return None
             return ResolvedModel(None, node.columns, node.lookups)
 
-        tables = self.project.tables.values()
-        bare = [one.name for one in tables if not one.complete and one.node.unique_id not in inputs]
-        created = self.project.hooks.created_columns()
-        learnt = self._learnt(bare, created)
         resolution = ProjectResolution(
             [model.given for model in models],
             self.request.options,
@@ -290,6 +287,21 @@ class _Ingest:
                 kept[job] = self.batch.key_of(model.given.table), resolved.kept
         self.batch.add_edges(earlier_edges(self.store, kept))
         return unchanged
+
+    def _asked_from_store(self) -> LearntSchemas:
+        """Let templates ask for the columns of tables, also of those that the store knows; return what it knows."""
+        project, names = self.project, self.request.names
+        bare = [one for one in project.tables.values() if not one.complete]
+        built = {one.name for one in bare if names.is_built(one.node) and not one.node.is_python}
+        learnt = self._learnt([one.name for one in bare if one.name not in built], project.hooks.created_columns())
+
+        def earlier(model: ModelInput) -> ResolvedModel | None:
+            node = self.known.get(model.key)
+            is_same = node is not None and node.input == digest_input(model)
+            return ResolvedModel(None, node.columns, node.lookups) if node is not None and is_same else None
+
+        project.asked = project.asked_columns(self.request.options, learnt, earlier)
+        return learnt
 
     # Other nodes
 

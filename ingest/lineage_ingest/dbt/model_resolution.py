@@ -26,7 +26,7 @@ from lineage_ingest.dbt.builds.project_hooks import temporary_reads
 from lineage_ingest.dbt.project_functions import ProjectFunction, functions_for
 from lineage_ingest.dbt.table_columns import TableColumns, in_contract_order, with_lacking_sources, with_table_columns
 
-__all__ = ["ModelLookups", "ModelInput", "ProjectResolution", "ResolvedModel", "digest_columns"]
+__all__ = ["Earlier", "ModelLookups", "ModelInput", "ProjectResolution", "ResolvedModel", "digest_columns"]
 
 
 @frozen

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
+from lineage.model.text.name_lists import name_list
 from lineage_ingest.dbt.artifacts.compiled_files import CompiledFiles
 from lineage_ingest.dbt.artifacts.manifest_nodes import Config, DbtNode, ResourceType
 from lineage_ingest.dbt.artifacts.target_folder import Artifacts
@@ -25,6 +26,7 @@ from lineage_ingest.dbt.templates.rendered_references import (
     replace_relation,
     whole_relations,
 )
+from lineage_ingest.dbt.templates.template_relations import KnownColumns
 
 __all__ = ["ModelSql", "ModelTexts"]
 
@@ -50,9 +52,17 @@ class ModelTexts:
     """Returns the SQL of the models of one manifest."""
 
     def __init__(
-        self, artifacts: Artifacts, folder: Path | None, compiled: CompiledFiles, *, as_defined: bool = False
+        self,
+        artifacts: Artifacts,
+        folder: Path | None,
+        compiled: CompiledFiles,
+        *,
+        as_defined: bool = False,
+        columns: Callable[[DbtNode], KnownColumns | None] = lambda _: None,
     ) -> None:
         """Read models of a manifest; `folder` is that of the project, `compiled` has what dbt compiled before.
+
+        `columns` returns the columns of a relation that a template asks for.
 
         `as_defined`: what dbt deferred to another environment is read as the project's own, and calls that are not
         expanded are marked, to be compared with those of another revision.
@@ -62,6 +72,7 @@ class ModelTexts:
         self._known = frozenset(one.relation_name for one in self._nodes.values() if one.relation_name)
         self._elsewhere = artifacts.relations_elsewhere
         self._as_defined = as_defined
+        self._columns = columns
         self._compiled = compiled
         self._folder = folder
         self._manifest = manifest
@@ -166,7 +177,9 @@ class ModelTexts:
             project = self._manifest.metadata.project_name or ""
             marks = CallMarks(self._macros, project, self._dbt_packages) if self._as_defined else None
             variables = ProjectVariables(self._folder)
-            self._renderer = RawSqlRenderer(self._manifest, self._macros, _relation, variables, marks=marks)
+            self._renderer = RawSqlRenderer(
+                self._manifest, self._macros, _relation, variables, marks=marks, columns=self._columns
+            )
         return self._renderer
 
     def _rendered(self, node: DbtNode) -> ModelSql:
@@ -178,8 +191,10 @@ class ModelTexts:
         message = (
             "dbt has not compiled this model: its raw SQL is read, with references and the project's macros resolved"
         )
-        note = Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.INFO, message, hint=_HINT)
-        return ModelSql(rendered.text, node.original_file_path, (note, *rendered.doubts))
+        doubts = [Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.INFO, message, hint=_HINT), *rendered.doubts]
+        if rendered.without_columns and not self._as_defined:
+            doubts.append(_without_columns(rendered.without_columns))
+        return ModelSql(rendered.text, node.original_file_path, tuple(doubts))
 
 
 _IS_INCREMENTAL = re.compile(r"\{[{%](?:[^}%]|[}%](?!\}))*\bis_incremental\b")
@@ -190,6 +205,12 @@ _OF_ANY_TARGET = Diagnostic(
     "an earlier dbt command compiled this model, perhaps for another target: its template asks for `target`",
     hint=_HINT,
 )
+
+
+def _without_columns(relations: Sequence[str]) -> Diagnostic:
+    message = f"the template asks for the columns of {name_list(relations, 3)}, which are not known"
+    hint = "run `dbt docs generate`, or `dbt compile`, and ingest again"
+    return Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.WARNING, message, hint=hint)
 
 
 def _relation(node: DbtNode) -> str:

@@ -14,17 +14,19 @@ from lineage.sql.extraction import ExtractionOptions
 from lineage_ingest.dbt.artifacts.compiled_files import CompiledFiles
 from lineage_ingest.dbt.artifacts.manifest_nodes import Consumer, DbtNode, ResourceType
 from lineage_ingest.dbt.artifacts.target_folder import Artifacts
+from lineage_ingest.dbt.asked_columns import AskedColumns
 from lineage_ingest.dbt.builds.build_steps import BuildSteps
 from lineage_ingest.dbt.builds.built_otherwise import ReferredTables, cloned
 from lineage_ingest.dbt.builds.hooks import Hook
 from lineage_ingest.dbt.builds.project_hooks import HookEffects, HookTables, read_hooks, tables_of_hooks
-from lineage_ingest.dbt.model_resolution import ModelInput
+from lineage_ingest.dbt.model_resolution import Earlier, ModelInput
 from lineage_ingest.dbt.model_sql import ModelSql, ModelTexts
 from lineage_ingest.dbt.project_functions import called_functions
 from lineage_ingest.dbt.relation_names import ProjectNames
 from lineage_ingest.dbt.schemas import catalog_columns, described_columns, seed_columns
 from lineage_ingest.dbt.semantic.saved_query_exports import exports_of
 from lineage_ingest.dbt.semantic.semantic_layer import semantic_sql, with_metric_measures
+from lineage_ingest.dbt.templates.template_relations import KnownColumns
 
 __all__ = ["DbtModel", "DbtProject", "DbtTable"]
 
@@ -85,6 +87,8 @@ class DbtProject:
         self.tables |= {key: self._table(node) for key, node in self.failures.items()}
         self.consumers: Mapping[str, Consumer] = with_metric_measures(manifest.consumers)
         self.exports = exports_of(self.consumers, names)
+        self.asked = self.asked_columns(ExtractionOptions(names.naming))
+        """The columns that templates ask for."""
 
     @property
     def python_models(self) -> Iterator[DbtTable]:
@@ -109,6 +113,7 @@ class DbtProject:
                 key, table.name, sql.text, table.kind, reads, sql.doubts, unread, sql.other_builds, functions,
                 self.hooks.read_for(key), self.hooks.temporary_for(key), _contract_of(table),
             )  # fmt: skip
+            self.asked.add(given)
             found.append(DbtModel(table, sql.source, given))
         return [*found, *self._semantic_models()]
 
@@ -161,8 +166,33 @@ class DbtProject:
         """Return the tables of the hooks that are known to do nothing else than to write and read them, by key."""
         return tables_of_hooks(self.all_hooks, self._build_steps(), ExtractionOptions(self.names.naming))
 
+    def asked_columns(
+        self,
+        options: ExtractionOptions,
+        learnt: Callable[[str], Collection[str] | None] = lambda _: None,
+        earlier: Earlier = lambda _: None,
+    ) -> AskedColumns:
+        """Return the columns that templates ask for; the arguments are those of the resolution of the project."""
+        return AskedColumns(options, self.complete_names(), self.described_names(), learnt, earlier)
+
     def _texts(self) -> ModelTexts:
-        return ModelTexts(self.artifacts, self._folder, self._compiled, as_defined=self._as_defined)
+        return ModelTexts(
+            self.artifacts, self._folder, self._compiled, as_defined=self._as_defined, columns=self.columns_of
+        )
+
+    def columns_of(self, node: DbtNode) -> KnownColumns | None:
+        """Return the columns of a relation that a template asks for; of a properties file, these need not be all."""
+        table = self.tables.get(node.unique_id)
+        if table is None:
+            return None
+        is_built = self.names.is_built(node) and not node.is_python
+        names = self.asked.of(table.name, is_built=is_built)
+        # A revision is compared with another one, of which other columns may be described.
+        listed = names or ([] if self._as_defined else [one.name for one in table.described])
+        types = table.types()
+        columns = tuple(ColumnSchema(name, types.get(column_text(name))) for name in listed)
+        has_placeholder = any("{{" in name for name in listed)  # it may stand for any number of columns
+        return KnownColumns(columns, complete=bool(names)) if columns and not has_placeholder else None
 
     def _reads_of(self, table: DbtTable, sql: ModelSql) -> Iterator[str]:
         """Yield the full names of the relations that a model needs; note those that are not its project's own."""

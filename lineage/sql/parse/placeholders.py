@@ -181,7 +181,7 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
         ):
             names[mark] = " ".join(found.split())
             role, written = PlaceholderRole.NAME, query
-        elif is_call and _BEHIND_A_CLAUSE.search(before) and _END_OF_LINE.match(text, match.end()):
+        elif is_call and _adds_a_clause(before, text, match.end()):
             role, written = PlaceholderRole.CLAUSE, _spaces(found)
         else:
             is_value = kind == "percent" or (_BEFORE_A_VALUE.search(before) and _VALUE.fullmatch(found))
@@ -193,6 +193,12 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
         return written
 
     return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts), names, placeholders)
+
+
+def _adds_a_clause(before: str, text: str, end: int) -> bool:
+    """Return whether a macro call adds to what is complete; behind a bracket there is no place for a value."""
+    is_alone = _BEHIND_A_CLAUSE.search(before) is not None and _END_OF_LINE.match(text, end) is not None
+    return is_alone or before.rstrip(" \t").endswith(")")
 
 
 def _stands_for_a_query(text: str, match: re.Match[str]) -> bool:

@@ -56,7 +56,9 @@ def _operation(parsed: ParsedStatement) -> str:
     """Return the operation of a statement without lineage: its command, or its first word if it does not parse."""
     if isinstance(parsed.tree, exp.Command):
         return str(parsed.tree.this).upper()
-    return type(parsed.tree).__name__.upper() if parsed.tree is not None else parsed.tokens[0].text.upper()
+    if parsed.tree is None or isinstance(parsed.tree, exp.Alias | exp.Column):  # `CLUSTER t` parses as `a AS b`
+        return str(parsed.tokens[0].text).upper()
+    return type(parsed.tree).__name__.upper()
 
 
 def _of_step(parsed: ParsedStatement, step: ProgramStep, naming: Naming) -> StatementLineage:

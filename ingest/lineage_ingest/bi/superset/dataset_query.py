@@ -23,7 +23,7 @@ _SCHEMA_FOR_QUERIES = frozenset(
 """Dialects of databases for which Superset sets the dataset's schema before it runs the dataset's SQL."""
 _METRIC_MACRO = re.compile(r"\{\{-?\s*metric\(\s*(['\"])(?P<name>[^'\"]*)\1\s*\)\s*-?\}\}")
 """A metric of the dataset in another one: `{{ metric('total') }}`; with a second argument, it is another dataset's."""
-_DATASET_MACRO = re.compile(r"\{\{-?\s*dataset\(\s*(?P<id>\d+)\s*\)\s*-?\}\}")
+_DATASET_MACRO = re.compile(r"\{\{-?\s*dataset\(\s*(?P<id>\d+)\s*(?:,\s*columns\s*=\s*\[[^\]{}]*\]\s*)?\)\s*-?\}\}")
 """The query of another dataset: https://superset.apache.org/docs/configuration/sql-templating/#datasets"""
 _MAX_DEPTH = 20
 _MAX_CHARACTERS = 100_000
@@ -100,7 +100,7 @@ def with_metrics(text: str, metric: Callable[[str], str | None]) -> str:
 def with_datasets(text: str, query: Callable[[str], str | None]) -> str:
     """Return SQL in which `{{ dataset(42) }}` is what `query` returns for its number; None leaves it.
 
-    >>> with_datasets("SELECT a FROM {{ dataset(42) }}", lambda number: "SELECT a FROM t")
+    >>> with_datasets("SELECT a FROM {{ dataset(42, columns=['a']) }}", lambda number: "SELECT a FROM t")
     'SELECT a FROM (SELECT a FROM t\\n) AS dataset_42'
     """
 

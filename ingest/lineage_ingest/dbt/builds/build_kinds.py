@@ -8,7 +8,7 @@ https://docs.getdbt.com/reference/dbt-jinja-functions/flags
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from lineage.frozen import frozen
@@ -45,7 +45,7 @@ def asks_for_build(template: str) -> bool:
 
 
 class TemplateFlags:
-    """`flags` in a template, of which only `FULL_REFRESH` may be known."""
+    """`flags` in a template: `FULL_REFRESH` may be known; `WHICH` is the command that builds the tables."""
 
     def __init__(self, is_refresh: Callable[[], bool | None], unknown: Callable[[str], Any]) -> None:
         """Create it; `is_refresh` returns None where that is not known, `unknown` makes a placeholder of a name."""
@@ -55,24 +55,16 @@ class TemplateFlags:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name in ("unsafe_callable", "alters_data"):  # what the sandbox asks
             raise AttributeError(name)
-        known = self._is_refresh() if name == "FULL_REFRESH" else None
+        known = self._is_refresh() if name == "FULL_REFRESH" else "run" if name == "WHICH" else None
         return self._unknown(f"flags.{name}") if known is None else known
 
 
 class TemplateAdapter:
-    """`adapter` in a template: it chooses macros, and `get_relation` may be known, for the model's own table."""
+    """`adapter` in a template: it chooses macros, and knows some of the database."""
 
-    def __init__(
-        self,
-        get_relation: Callable[..., Any],
-        dispatch: Callable[..., Any],
-        quote: Callable[..., Any],
-        unknown: Callable[[str], Any],
-    ) -> None:
-        """Create it; the functions get what the template gives, `unknown` makes a placeholder of a name."""
-        self.get_relation = get_relation
-        self.quote = quote
-        self.dispatch = dispatch
+    def __init__(self, known: Mapping[str, Callable[..., Any]], unknown: Callable[[str], Any]) -> None:
+        """Create it of the functions that are known; `unknown` makes a placeholder of a name."""
+        self.__dict__.update(known)
         self._unknown = unknown
 
     def __getattr__(self, name: str) -> Any:

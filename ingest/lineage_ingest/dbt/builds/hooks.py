@@ -17,7 +17,8 @@ from lineage.model.diagnostics import Diagnostic
 from lineage_ingest.dbt.artifacts.manifest import Manifest
 from lineage_ingest.dbt.artifacts.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.relation_names import target_defaults
-from lineage_ingest.dbt.templates.raw_sql import RawSqlRenderer, RunValue
+from lineage_ingest.dbt.templates.known_results import RunValue
+from lineage_ingest.dbt.templates.raw_sql import RawSqlRenderer
 
 __all__ = ["OF_PROJECT", "Hook", "HookReader", "hook_key", "is_hook", "run_values"]
 

@@ -19,7 +19,7 @@ from lineage.sql.script.script import Script
 from lineage_ingest.dbt.builds.build_steps import BuildSteps
 from lineage_ingest.dbt.builds.hooks import OF_PROJECT, Hook
 from lineage_ingest.dbt.schemas import told_apart
-from lineage_ingest.dbt.templates.raw_sql import RunValue
+from lineage_ingest.dbt.templates.known_results import RunValue
 
 __all__ = ["HOOK_TEXT", "HookEffects", "HookTables", "ReadHook", "read_hooks", "tables_of_hooks", "temporary_reads"]
 

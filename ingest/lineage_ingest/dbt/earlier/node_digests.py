@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from lineage.saved_file import digest_of
 from lineage_ingest.dbt.artifacts.unread_columns import outlines_of
-from lineage_ingest.dbt.project import DbtModel, DbtTable
+from lineage_ingest.dbt.model_resolution import ModelInput
+from lineage_ingest.dbt.project import DbtTable
 from lineage_ingest.dbt.schemas import told_apart
 
 __all__ = ["digest_input", "digest_stated"]
 
 
-def digest_input(model: DbtModel) -> str:
+def digest_input(given: ModelInput) -> str:
     """Return a digest of all of a model that decides its lineage."""
-    given = model.given
     return digest_of(
         given.text,
         given.table,

@@ -16,6 +16,8 @@ from jinja2.runtime import Undefined
 from jinja2.sandbox import SandboxedEnvironment
 from jinja2.utils import Namespace, missing
 
+from lineage_ingest.dbt.templates.template_relations import RelationText
+
 __all__ = ["make_environment"]
 
 _PLAIN = (Mapping, Namespace, list, tuple, int, float)
@@ -32,6 +34,7 @@ class _Sandbox(SandboxedEnvironment):
     """Lets templates change lists and mappings, as dbt does (`do fields.append(x)`), but not without end."""
 
     calls = 0
+    concat = staticmethod(lambda parts: "".join(map(str, parts)))  # a block that calls an unknown macro is no text
 
     def call(self, context: Any, function: Any, /, *values: Any, **named: Any) -> Any:
         """Call a function of a template."""
@@ -39,6 +42,8 @@ class _Sandbox(SandboxedEnvironment):
         items = getattr(function, "__self__", None)
         if self.calls > _MAX_CALLS or (isinstance(items, (list, dict, set)) and len(items) > _MAX_ITEMS):
             raise OverflowError
+        if isinstance(items, str) and function == items.join and values:
+            values = (map(str, values[0]),)  # some may be unknown
         return super().call(context, function, *values, **named)
 
     def unsafe_undefined(self, obj: Any, attribute: str) -> Undefined:
@@ -104,6 +109,18 @@ def make_environment(note: Callable[[str], None], mark: Callable[..., str]) -> A
             self._guess("is taken to have one item: it is not known")
             return 0 if _is_absent(self) else 1
 
+        def _of_same_name(self, *_: Any) -> Any:
+            return type(self)(name=self._undefined_name)
+
+        __sub__ = __rsub__ = __mul__ = __rmul__ = __truediv__ = __rtruediv__ = _of_same_name
+        __floordiv__ = __rfloordiv__ = __mod__ = __rmod__ = __neg__ = __pos__ = _of_same_name
+
+        def _compared(self, _: object) -> bool:
+            self._guess("is taken to be neither less nor more than what it is compared with: it is not known")
+            return False
+
+        __lt__ = __le__ = __gt__ = __ge__ = _compared
+
         def __add__(self, other: Any) -> str:  # type: ignore[override]
             return f"{self}{other}"
 
@@ -115,6 +132,7 @@ def make_environment(note: Callable[[str], None], mark: Callable[..., str]) -> A
                 note(f"`{self._undefined_name}` {how}")
 
     environment: Any = _Sandbox(undefined=Unknown, extensions=["jinja2.ext.do", "jinja2.ext.loopcontrols"])
+    environment.tests["mapping"] = lambda value: isinstance(value, (Mapping, RelationText))  # as dbt's relations are
     for name, function in list(environment.tests.items()):
         environment.tests[name] = _asking_first(function, partial(_test_unknown, name, note))
     for name, function in list(environment.filters.items()):

@@ -13,7 +13,9 @@ __all__ = [
     "NEEDING_DATABASE",
     "PARENT_ADAPTERS",
     "PATTERNS",
+    "REFUSALS",
     "ColumnTypes",
+    "RunValue",
     "TemplatePackage",
     "quoted_by",
 ]
@@ -45,6 +47,14 @@ CONTEXT_FUNCTIONS: Mapping[str, Callable[..., Any]] = {
     "local_md5": lambda value: md5(str(value).encode(), usedforsecurity=False).hexdigest(),
 }
 """Functions of dbt's templates that need no database: https://docs.getdbt.com/reference/dbt-jinja-functions."""
+
+
+def _refuse(*_: Any) -> str:
+    raise ValueError("the template refuses")
+
+
+REFUSALS = {"raise_compiler_error": _refuse, "raise_not_implemented": _refuse, "warn": lambda *_: ""}
+"""`exceptions` in a template: https://docs.getdbt.com/reference/dbt-jinja-functions/exceptions."""
 
 _BIGQUERY = {"FLOAT": "FLOAT64", "INTEGER": "INT64", "STRING": "STRING"}
 _SPARK = {"STRING": "STRING", "INTEGER": "INT"}
@@ -93,3 +103,25 @@ class TemplatePackage:
         if name.startswith("_") or name in ("unsafe_callable", "alters_data"):  # what the sandbox asks
             raise AttributeError(name)
         return self._macros.get(name) or self._unknown(name)
+
+
+class RunValue(str):
+    """A value that each run of dbt has anew, as in a literal: whatever is made of it is the same mark."""
+
+    MARK = "dbt_run_value"
+
+    def __new__(cls) -> RunValue:
+        """Return the value."""
+        return super().__new__(cls, cls.MARK)
+
+    def strftime(self, _format: str) -> RunValue:
+        """Return it as a text."""
+        return self
+
+    def isoformat(self, *_: str) -> RunValue:
+        """Return it as a text."""
+        return self
+
+    def astimezone(self, _zone: object = None) -> RunValue:
+        """Return it for another time zone."""
+        return self

@@ -10,6 +10,7 @@ inlined as CTEs, as dbt does.
 from __future__ import annotations
 
 import re
+from collections import deque
 from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import dataclass, field
@@ -17,7 +18,6 @@ from functools import lru_cache, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
 from lineage_ingest.dbt.artifacts.manifest import Manifest
 from lineage_ingest.dbt.artifacts.manifest_nodes import DbtNode
@@ -28,16 +28,18 @@ from lineage_ingest.dbt.templates.known_results import (
     NEEDING_DATABASE,
     PARENT_ADAPTERS,
     PATTERNS,
+    REFUSALS,
     ColumnTypes,
     TemplatePackage,
     quoted_by,
 )
 from lineage_ingest.dbt.templates.project_variables import ProjectVariables
+from lineage_ingest.dbt.templates.template_relations import KnownColumns, RelationText, TemplateColumn
 
 if TYPE_CHECKING:
     from jinja2 import Undefined
 
-__all__ = ["RawSqlRenderer", "RenderedSql", "RenderingMissingError", "RunValue"]
+__all__ = ["RawSqlRenderer", "RenderedSql", "RenderingMissingError"]
 
 _CTE = "__dbt__cte__"
 _SPACE = re.compile(r"\s+|--[^\n]*|/\*(?:[^*]|\*(?!/))*\*/")
@@ -62,6 +64,8 @@ class RenderedSql:
     doubts: list[Diagnostic] = field(default_factory=list)
     asks_for_build: bool = False
     """Whether another build may give another text."""
+    without_columns: tuple[str, ...] = ()
+    """The relations whose columns the template asks for, and that are not known."""
 
 
 class RawSqlRenderer:
@@ -76,15 +80,19 @@ class RawSqlRenderer:
         values: Mapping[str, Any] = MappingProxyType({}),
         *,
         marks: CallMarks | None = None,
+        columns: Callable[[DbtNode], KnownColumns | None] = lambda _: None,
     ) -> None:
         """Create a renderer. `macros` are those of the manifest; `relation` returns a node's relation as in SQL.
 
         `values` are further names that templates may use. `marks` tell calls that are not expanded from others.
+        `columns` returns those of a node's relation.
 
         Raises:
             RenderingMissingError: Jinja is not installed.
         """
         self._relation = relation
+        self._columns = columns
+        self._quote = quoted_by(str(manifest.metadata.adapter_type))
         self._variables = variables
         self._nodes = {**manifest.nodes, **manifest.sources}
         self._by_name: dict[str, list[DbtNode]] = {}
@@ -104,6 +112,7 @@ class RawSqlRenderer:
             raise RenderingMissingError(message) from error
         self._environment = make_environment(self.note, marks or _no_mark)
         self._compiled = lru_cache(_KEPT_TEMPLATES)(self._environment.from_string)
+        patterns = {name: partial(self._of_known_text, name, found) for name, found in PATTERNS.items()}
         self._environment.globals.update(
             ref=self._ref,
             source=self._source,
@@ -115,14 +124,25 @@ class RawSqlRenderer:
             should_full_refresh=self._should_full_refresh,
             load_relation=partial(self._load_relation, "load_relation"),
             load_cached_relation=partial(self._load_relation, "load_cached_relation"),
-            adapter=TemplateAdapter(self._get_relation, self._dispatch, quoted_by(adapter), self._unknown),
+            adapter=TemplateAdapter(
+                {
+                    "get_relation": self._get_relation,
+                    "get_columns_in_relation": self._get_columns,
+                    "dispatch": self._dispatch,
+                    "quote": self._quote,
+                },
+                self._unknown,
+            ),
             api=TemplatePackage({"Column": ColumnTypes(adapter)}, partial(self._unknown_of, "api")),
             modules=TemplatePackage(
-                {"re": TemplatePackage(PATTERNS, partial(self._unknown_of, "modules.re"))},
+                {"re": TemplatePackage(patterns, partial(self._unknown_of, "modules.re"))},
                 partial(self._unknown_of, "modules"),
             ),
             flags=TemplateFlags(self._is_refresh, self._unknown),
+            target=TemplatePackage({"type": adapter}, partial(self._unknown_of, "target")),
+            exceptions=TemplatePackage(REFUSALS, partial(self._unknown_of, "exceptions")),
             execute=True,
+            statement=self._statement,
             range=self._range,
             log=_nothing,
             **{"return": _return},
@@ -145,9 +165,10 @@ class RawSqlRenderer:
         finally:
             self._open.pop()
         rendered = RenderedSql(_with_ctes(text, current.ctes), asks_for_build=current.asks_for_build)
+        rendered.without_columns = tuple(current.without_columns)
         rendered.doubts = [
             Diagnostic(DiagnosticCode.NOT_COMPILED, Severity.WARNING, without_marks(message), hint=_HINT)
-            for message in dict.fromkeys(current.doubts)
+            for message in dict.fromkeys((*current.doubts, *current.partly_known))
         ]
         rendered.doubts += current.cycles
         return rendered
@@ -157,7 +178,9 @@ class RawSqlRenderer:
         try:
             template = self._compiled(raw)
             own = self._macros.get(node.package_name or "", {}) if node.package_name != self._project else {}
-            text: str = template.render({**own, "this": self._named(node), "model": _Model(node.name)})
+            settings = TemplatePackage({"materialized": node.config.materialized}, partial(self._unknown_of, "config"))
+            model = TemplatePackage({"name": node.name, "config": settings}, partial(self._unknown_of, "model"))
+            text: str = template.render({**own, "this": self._named(node), "model": model})
         except Exception as error:  # noqa: BLE001  a template may raise anything; its message may quote SQL
             self._open[-1].doubts.append(
                 f"the template cannot be rendered ({type(error).__name__}): it is read as it is"
@@ -197,8 +220,10 @@ class RawSqlRenderer:
         before = len(self._open[-1].doubts) if self._open else 0
         try:
             own = {} if package in (self._project, *self._packages_of_dbt) else self._macros[package]
-            module = self._compiled(text).make_module(own)
-            macro = getattr(module, name, None) or self._unknown(name)
+            template = self._compiled(text)
+            context = template.new_context(own)
+            deque(template.root_render_func(context), maxlen=0)  # a module would lack names that begin with `_`
+            macro = context.vars.get(name) or self._unknown(name)
             found = macro(*values, **named)
         except _ReturnedError as returned:
             found = returned.value
@@ -206,7 +231,11 @@ class RawSqlRenderer:
             if is_own:
                 raise
             found = "{{"
-        if is_own or not isinstance(found, (str, self._environment.undefined)) or "{{" not in str(found):
+        is_text = isinstance(found, (str, self._environment.undefined))
+        # A list of names is a guess if anything was guessed on the way; a number shapes no lineage.
+        is_number = isinstance(found, (int, float))
+        is_guess = "{{" in str(found) if is_text else len(self._open[-1].doubts) > before and not is_number
+        if is_own or not is_guess:
             return found
         del self._open[-1].doubts[before:]
         return self._unknown_of(package, name)(*values, **named)
@@ -270,6 +299,8 @@ class RawSqlRenderer:
         current.ctes[name] = text
         current.doubts += inner.doubts
         current.cycles += inner.cycles
+        current.without_columns |= inner.without_columns
+        current.partly_known |= inner.partly_known
         current.asks_for_build |= inner.asks_for_build
         return name
 
@@ -345,6 +376,29 @@ class RawSqlRenderer:
         is_own = asked == [str(one).lower() for one in (own.database, own.schema, own.identifier)]
         return self._load_relation("adapter.get_relation", own if is_own else None)
 
+    def _get_columns(self, relation: Any = None, *_: Any) -> Any:
+        """Return the columns of a relation, if they are known."""
+        known = self._columns(relation.node) if isinstance(relation, RelationText) else None
+        if known is None:
+            if isinstance(relation, RelationText):
+                self._open[-1].without_columns[relation] = None
+            return self._unknown("adapter.get_columns_in_relation")(relation)
+        if not known.complete:
+            message = f"`{relation}` is taken to have the columns that its properties file lists: it may have others"
+            self._open[-1].partly_known[message] = None
+        return [TemplateColumn(one, self._quote) for one in known.columns]
+
+    def _statement(self, *_: Any, fetch_result: bool = False, **__: Any) -> str:
+        """Return nothing, as dbt does for `{% call statement(…) %}`; what it fetches is asked for by `load_result`."""
+        if not fetch_result:
+            self.note("`statement(…)` is taken to change nothing: the SQL that it runs is not read")
+        return ""
+
+    def _of_known_text(self, name: str, function: Callable[..., Any], *values: Any, **named: Any) -> Any:
+        """Return what a pattern finds; a text with a placeholder is not known, and must not lose its braces."""
+        is_known = not any("{{" in str(value) for value in values)
+        return function(*values, **named) if is_known else self._unknown(f"re.{name}")(*values, **named)
+
     def _range(self, *bounds: int) -> range:
         """Return a range; nested loops over ranges may turn this many times in all."""
         found = range(*bounds)
@@ -363,52 +417,6 @@ class RawSqlRenderer:
             self._open[-1].doubts.append(message)
 
 
-class RelationText(str):
-    """A relation as SQL names it, with the parts of its name, as `{{ this.schema }}` asks for them."""
-
-    database: str | None
-    schema: str | None
-    identifier: str
-    name: str
-    table: str
-
-    def __new__(cls, text: str, node: DbtNode) -> RelationText:
-        """Return the text of a node's relation."""
-        made = super().__new__(cls, text)
-        made.database, made.schema = node.database, node.schema_
-        made.identifier = made.name = made.table = node.identifier or node.alias or node.name
-        return made
-
-
-class RunValue(str):
-    """A value that each run of dbt has anew, as in a literal: whatever is made of it is the same mark."""
-
-    MARK = "dbt_run_value"
-
-    def __new__(cls) -> RunValue:
-        """Return the value."""
-        return super().__new__(cls, cls.MARK)
-
-    def strftime(self, _format: str) -> RunValue:
-        """Return it as a text."""
-        return self
-
-    def isoformat(self, *_: str) -> RunValue:
-        """Return it as a text."""
-        return self
-
-    def astimezone(self, _zone: object = None) -> RunValue:
-        """Return it for another time zone."""
-        return self
-
-
-@frozen
-class _Model:
-    """What templates may ask of `model`; the rest is not known."""
-
-    name: str
-
-
 @dataclass(slots=True)
 class _Rendering:
     """A model that is being rendered: the CTEs that it needs, and what is in doubt."""
@@ -419,6 +427,8 @@ class _Rendering:
     """The unique id of the model of each CTE."""
     doubts: list[str] = field(default_factory=list)
     cycles: list[Diagnostic] = field(default_factory=list)
+    without_columns: dict[str, None] = field(default_factory=dict)
+    partly_known: dict[str, None] = field(default_factory=dict)
     turns: int = 0
     first_build: bool = False
     build: BuildKind | None = None

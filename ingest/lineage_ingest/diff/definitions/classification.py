@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from enum import StrEnum
 
@@ -245,7 +245,7 @@ def _compared(base: Form, head: Form) -> TableDiff:
         columns = tuple(replace(one, is_own=False) for one in columns)
     is_content = any(one.is_content for one in columns)
     own = own_rows or order or bool(settings or applied) or any(one.is_own and one.is_content for one in columns)
-    reasons = [*settings, *applied]
+    reasons = [*_without_added_macros(settings, base, head), *applied]
     if order:
         reasons.append("the order of its rows")
     reasons += dict.fromkeys(head.definition.doubts or base.definition.doubts)
@@ -277,6 +277,12 @@ def _settings(base: Form, head: Form, *kinds: str) -> list[str]:
         reasons += [_reason(name) for name in sorted(before.keys() | after.keys())
                     if before.get(name) != after.get(name)]  # fmt: skip
     return list(dict.fromkeys(reasons))
+
+
+def _without_added_macros(reasons: Sequence[str], base: Form, head: Form) -> Sequence[str]:
+    """Return reasons without the macros that only one side calls, if there are others: its template is edited."""
+    both = dict(base.definition.content).keys() & dict(head.definition.content).keys()
+    return [one for one in reasons if not one.startswith("macro ") or one in both] or reasons
 
 
 def _reason(setting: str) -> str:

@@ -101,17 +101,20 @@ def project_edges(
 def _resolution_of(request: ProjectRequest, other: ProjectResolution | None = None) -> ProjectResolution:
     """Return the resolution of a dbt project; what `other` has resolved is taken from there."""
     project = DbtProject(request.artifacts, request.names, request.folder, as_defined=True)
+    learnt = _names_in(request.catalog)
+    project.asked = project.asked_columns(request.options, learnt)
     known = {model.key: model for model in other.models} if other is not None else {}
 
     def earlier(model: ModelInput) -> ResolvedModel | None:
-        return other.results.get(model.key) if other is not None and known.get(model.key) == model else None
+        is_same = other is not None and known.get(model.key) == model
+        return other.results.get(model.key) if other is not None and is_same else project.asked.resolved(model)
 
     return ProjectResolution(
         [model.given for model in project.models()],
         request.options,
         project.complete_names(),
         project.described_names(),
-        _names_in(request.catalog),
+        learnt,
         earlier,
     )
 

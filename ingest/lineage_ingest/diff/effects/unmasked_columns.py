@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from lineage.model.influence.transformations import EdgeKind
+from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.statement import ColumnRef
 from lineage_ingest.diff.definitions.classification import ColumnDiff, ColumnEffect, TableDiff
 from lineage_ingest.diff.effects.edges import Place, ProjectEdges
@@ -21,8 +21,9 @@ def with_unmasked_columns(
 ) -> dict[str, TableDiff]:
     """Return the tables with the effect UNMASKED of columns that a source reaches in clear only after the change.
 
-    A source reaches a column masked if each way from it masks. A new column counts if a source that the table masked
-    reaches it in clear.
+    A source reaches a column masked if each way from it masks. A new column counts if a source reaches it in clear of
+    which the table had a masked column, and only that: a count hides nothing that was meant to be hidden, and the hash
+    of several columns is a key.
     """
     names = {table.name_before: table.name for table in tables.values() if table.name_before is not None}
     before, after = _Flow(edges[0], names), _Flow(edges[1], {})
@@ -38,8 +39,9 @@ def _marked(table: TableDiff, column: ColumnDiff, before: _Flow, after: _Flow) -
     if _VALUES.isdisjoint(column.effects):
         return column
     if column.effect is ColumnEffect.ADDED:  # beside columns that mask the same source, or instead of one
-        reached = [before.sources(place) for place in before.columns(table.name)]
-        masked, clear = (set().union(*(one[number] for one in reached)) for number in (0, 1))
+        reached = [before.sources(place, counts=False) for place in before.columns(table.name)]
+        masked = set().union(*(hidden for hidden, shown in reached if len(hidden | shown) == 1))
+        clear = set().union(*(shown for _, shown in reached))
     else:
         masked, clear = before.sources((table.name, column.earlier or column.name))
     if not (masked - clear) & after.sources((table.name, column.name))[1]:
@@ -53,20 +55,25 @@ class _Flow:
     """Where the values of columns come from, over all definitions of one side."""
 
     def __init__(self, edges: ProjectEdges, names: Mapping[str, str]) -> None:
-        self._above: dict[Place, list[tuple[Place, bool]]] = defaultdict(list)
+        self._above: dict[Place, list[tuple[Place, bool, bool]]] = defaultdict(list)
         for table, statement in edges.statements:
             for edge in statement.edges:
                 if edge.kind is EdgeKind.CONTRIBUTES and isinstance(edge.target, ColumnRef):
                     source = edge.source.table or ""
                     place = (names.get(source, source), str(edge.source.column))
-                    self._above[names.get(table, table), str(edge.target.column)].append((place, bool(edge.masking)))
+                    is_count = bool(edge.masking) and edge.subtype is Subtype.AGGREGATION
+                    above = self._above[names.get(table, table), str(edge.target.column)]
+                    above.append((place, bool(edge.masking), is_count))
 
     def columns(self, table: str) -> Iterator[Place]:
         """Yield the columns of a table that values flow to."""
         return (place for place in list(self._above) if place[0] == table)
 
-    def sources(self, place: Place) -> tuple[set[Place], set[Place]]:
-        """Return the source columns that reach a column masked, and those that reach it in clear."""
+    def sources(self, place: Place, *, counts: bool = True) -> tuple[set[Place], set[Place]]:
+        """Return the source columns that reach a column masked, and those that reach it in clear.
+
+        Without `counts`, what reaches it by a masking aggregate only is left out.
+        """
         reached: tuple[set[Place], set[Place]] = (set(), set())
         seen: set[tuple[Place, bool]] = set()
         stack = [(place, False)]
@@ -76,8 +83,8 @@ class _Flow:
                 continue
             seen.add(current)
             where, masked = current
-            above: Sequence[tuple[Place, bool]] = self._above.get(where, ())
+            above: Sequence[tuple[Place, bool, bool]] = self._above.get(where, ())
             if not above:
                 reached[0 if masked else 1].add(where)
-            stack += ((source, masked or masks) for source, masks in above)
+            stack += ((source, masked or masks) for source, masks, is_count in above if counts or not is_count)
         return reached

@@ -57,7 +57,7 @@ def groups_of(diff: ProjectDiff, table: TableDiff) -> Iterator[tuple[str, str, R
             lines.setdefault(key, []).append(shown_column(column.name))
     for (change, risk), names in lines.items():
         everything = len(names) > 1 and len(names) == len(table.columns) + table.same_columns
-        yield (all_columns(len(names)) if everything else ", ".join(names)), change, risk
+        yield (all_columns(len(names)) if everything else ", ".join(dict.fromkeys(names))), change, risk
 
 
 def reader_lines(diff: ProjectDiff) -> Iterator[str]:

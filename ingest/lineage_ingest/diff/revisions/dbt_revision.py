@@ -82,6 +82,8 @@ def dbt_revision(
     """
     artifacts = request.artifacts
     project = DbtProject(artifacts, request.names, request.folder, as_defined=True)
+    catalog = {one.name: tuple(one.names) for one in request.catalog}
+    project.asked = project.asked_columns(request.options, catalog.get)
     definitions: dict[str, TableDefinition] = {}
     reader = _Reader(project, raw, request.folder, beside, with_types=with_types, with_variables=with_variables)
     for table in project.tables.values():
@@ -136,8 +138,9 @@ class _Reader:
             name, left_out = artifacts.manifest.metadata.project_name or "", raw.packages_of_dbt
             marks = CallMarks(artifacts.macros, name, left_out)
             self._renderer: RawSqlRenderer | None = RawSqlRenderer(
-                artifacts.manifest, artifacts.macros, relation, ProjectVariables(folder), marks=marks
-            )
+                artifacts.manifest, artifacts.macros, relation, ProjectVariables(folder), marks=marks,
+                columns=project.columns_of,
+            )  # fmt: skip
         except RenderingMissingError:
             self._renderer = None
 
@@ -191,7 +194,7 @@ class _Reader:
                 more += [("variables of later builds", values)] if values else []
                 if is_unknown:
                     unread = "var() or env_var() beside is_incremental(): only the build that dbt compiled is compared"
-        elif has_own_state and build is not Build.SNAPSHOT:
+        elif has_own_state and build is not Build.SNAPSHOT and not self._is_same_for_all_builds(node):
             more.append(("SQL that depends on the build", self._template_of(node)))
         if doubts:
             more.append(("template", self._template_of(node)))
@@ -244,6 +247,11 @@ class _Reader:
             if len(known) < len(one.doubts) or (is_compiled and "{{" in one.text):
                 return None
         return first.text, later.text, refresh.text
+
+    def _is_same_for_all_builds(self, node: DbtNode) -> bool:
+        """Return whether each build has the same SQL, which does not read the model's own table: a hook may name it."""
+        rendered = self._all_builds(node)
+        return rendered is not None and len(set(rendered)) == 1 and _relation_text(node) not in rendered[0]
 
     def _definition(
         self,

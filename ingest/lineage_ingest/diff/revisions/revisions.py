@@ -11,6 +11,7 @@ from lineage.model.dialects import UnknownDialectError
 from lineage.model.names import Naming
 from lineage.sql.extraction import options_for
 from lineage.sql.resolve.calls.functions import FunctionsFileError, deterministic_functions
+from lineage_ingest.dbt.artifacts.target_folder import Artifacts
 from lineage_ingest.dbt.request import ProjectRequest, prepare_project
 from lineage_ingest.dbt.templates.project_variables import ProjectVariables
 from lineage_ingest.diff.definitions.table_definitions import ProjectRevision
@@ -109,6 +110,7 @@ def _both_sides(base: str, head: str, options: RevisionOptions, work: Path) -> t
         for one, other in zip(requests, reversed(relations), strict=True)
     ]
     with_types = all(request.artifacts.catalog for request in requests)
+    requests = [_with_sources_of(one, other.artifacts) for one, other in zip(requests, reversed(requests), strict=True)]
     folders = [request.folder.resolve() if request.folder is not None else None for request in requests]
     # Of two target folders in one project, one is of another revision than the project's file.
     with_variables = folders[0] != folders[1] and all(ProjectVariables(folder).is_known for folder in folders)
@@ -136,7 +138,7 @@ def _both_sides(base: str, head: str, options: RevisionOptions, work: Path) -> t
     ]
     if revisions[0].naming.dialect != revisions[1].naming.dialect:
         raise OptionError("the two manifests are of different adapters: their SQL cannot be compared", "head")
-    before, after = _with_schemas_of(*revisions), _with_schemas_of(*reversed(revisions))
+    before, after = revisions
     return before, _without_needless_casts(after, before)
 
 
@@ -165,12 +167,11 @@ def _without_needless_casts(side: Revision, base: Revision) -> Revision:
     return replace(side, project=replace(side.project, definitions=definitions))
 
 
-def _with_schemas_of(side: Revision, other: Revision) -> Revision:
-    """Return a side with the schemas of source tables that only the other one's catalog.json has."""
-    known = {name: form for name, form in other.project.tables.items() if not form.is_open}
-    own = side.project.tables
-    tables = {**own, **{name: form for name, form in known.items() if name in own and own[name].is_open}}
-    return replace(side, project=replace(side.project, tables=tables))
+def _with_sources_of(request: ProjectRequest, other: Artifacts) -> ProjectRequest:
+    """Return a side with the columns of sources that only the other one's catalog.json has."""
+    sources = request.artifacts.manifest.sources
+    known = {key: columns for key, columns in other.catalog.items() if key in sources}
+    return replace(request, artifacts=replace(request.artifacts, catalog={**known, **request.artifacts.catalog}))
 
 
 def _with_left_out(side: Revision, own: RevisionFolder, other: RevisionFolder) -> Revision:

@@ -67,11 +67,13 @@ class UndatedLogError(ValueError):
 
     def __init__(self, runs: int, unread: str | None) -> None:
         """Take the number of runs, and a masked example of a time that cannot be parsed."""
-        cause = f"the times cannot be read{_unread(unread)}" if unread else "there are none"
-        super().__init__(
-            f"none of the {runs:,} runs has a time: {cause}. Name the column (--map started_at=COLUMN, of the source "
-            "generic), its form (--time-format FORMAT), or say when they were observed (--observed-at TIME)"
-        )
+        if unread:
+            problem = f"the times of all {runs:,} statements cannot be read{_unread(unread)}"
+            advice = "Give their form (--time-format FORMAT), name another column (--map started_at=COLUMN)"
+        else:
+            problem = f"it is not known when the {runs:,} statements ran: no column was read as their time"
+            advice = "Name the column of the source generic (--map started_at=COLUMN)"
+        super().__init__(f"{problem}. {advice}, or say when they were observed (--observed-at TIME)")
 
 
 @dataclass

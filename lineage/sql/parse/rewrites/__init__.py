@@ -22,6 +22,7 @@ def rewrite_tokens(tokens: Tokens, text: str, parser: Parser, dialect: Dialect) 
     is_changed = False
     for simplify in (
         queries.without_phrases,
+        queries.without_json_format,
         queries.without_path_names,
         queries.without_lateral_rows,
         queries.plain_lambdas,

@@ -15,6 +15,7 @@ __all__ = [
     "has_type_phrases",
     "plain_absolute",
     "plain_lambdas",
+    "without_json_format",
     "without_lateral_rows",
     "without_path_names",
     "without_phrases",
@@ -263,6 +264,22 @@ def without_phrases(s: Statement) -> Tokens | None:
         total.append(s.tokens[at])
         at += 1
     return total if changed else None
+
+
+def without_json_format(s: Statement) -> Tokens | None:
+    """Return a statement without `FORMAT JSON` behind the document of a JSON function; None if it has none.
+
+    https://trino.io/docs/current/functions/json.html#json-value
+    """
+    total: Tokens = []
+    at = 0
+    while at < len(s.words):
+        if at and s.matches("FORMAT", "JSON", at=at) and s.words[at - 1] not in ("(", ","):  # EXPLAIN (FORMAT JSON)
+            at += 4 if s.matches("ENCODING", at=at + 2) else 2
+        else:
+            total.append(s.tokens[at])
+            at += 1
+    return total if len(total) < len(s.tokens) else None
 
 
 def has_type_phrases(tokens: Sequence[Token]) -> bool:

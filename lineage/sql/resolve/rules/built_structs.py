@@ -213,13 +213,15 @@ def _cast(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
         resolver.identifiers.column(each.this)
         for each in node.args["to"].expressions
         if isinstance(each, exp.ColumnDef)
-    ]
+    ] or _fields_of_rows(resolver, node.args["to"])
     return _renamed(resolver, merged(resolver.field, [(made, TRANSFORMATION)], {}), names)
 
 
 def _rows_of_type(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
     """Return a value that a type makes rows of, where UNNEST spreads their fields; None of another type."""
-    if not resolver.naming.dialect.unnests_fields or not (names := _fields_of_rows(resolver, node.args["to"])):
+    dialect = resolver.naming.dialect
+    names = _fields_of_rows(resolver, node.args["to"]) if dialect.unnests_fields or dialect.unnests_rows else ()
+    if not names:
         return None
     sources: Sources = {}
     resolver.evaluate(scope, node, IDENTITY, sources)

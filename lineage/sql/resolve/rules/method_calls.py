@@ -29,7 +29,7 @@ def call_method(resolver: Resolver, node: exp.Expr, scope: Scope, effect: int, s
         below = COMPOSE[effect][TRANSFORMATION]
         stack.extend((argument, below) for argument in reversed(call.expressions))
         stack.append((value, below))
-    elif (value := _chained_value(resolver, node.this, scope)) is None:
+    elif (value := _chained_value(resolver, node, scope)) is None:
         _qualified_call(resolver, node, effect, stack)
     elif isinstance(call, exp.Anonymous):
         stack.append((exp.Anonymous(this=call.this, expressions=[value, *call.expressions]), effect))
@@ -38,14 +38,18 @@ def call_method(resolver: Resolver, node: exp.Expr, scope: Scope, effect: int, s
         stack.append((value, COMPOSE[effect][resolver.functions.of_type(type(call))]))
 
 
-def _chained_value(resolver: Resolver, before: exp.Expr, scope: Scope) -> exp.Expr | None:
+def _chained_value(resolver: Resolver, node: exp.Expr, scope: Scope) -> exp.Expr | None:
     """Return the first argument of a chained function call; None if the dot follows a schema or a package.
 
     The parser takes the columns before such a call for names, so they are made columns again.
     """
+    before = node.this
     path = _names(before)
     if path is None:
         return _with_columns(before)
+    is_main = path[-1].name.lower() == _MAIN and node.expression.args.get("expressions", True)
+    if is_main and (len(path) == 1 or scope.item(resolver.identifiers.alias(path[0])) is None):
+        return None
     if not resolver.naming.dialect.chains_functions:
         return None
     names = [resolver.identifiers.column(name) for name in path]
@@ -62,6 +66,10 @@ def _chained_value(resolver: Resolver, before: exp.Expr, scope: Scope) -> exp.Ex
             lasts=True,
         )
     return _column(path)
+
+
+_MAIN = "main"
+"""DuckDB's schema of its own functions: it looks for a function there before it takes the name for a column."""
 
 
 def operand_before(call: exp.Expr) -> exp.Expr:

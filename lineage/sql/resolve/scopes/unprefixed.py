@@ -211,6 +211,15 @@ def _unknown_column(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
     resolver = start.resolver
     nearest = next((scope for scope in start.chain() if scope.items), None)
     if nearest is None:
+        if name.lower() in _VALUES and not column.this.args.get("quoted"):
+            return NO_SOURCES
+        resolver.report(
+            DiagnosticCode.UNKNOWN_COLUMN,
+            Severity.WARNING,
+            f"`{name}` is no column, because there is no FROM: what it stands for is not known",
+            column,
+            hint="if it is a variable, the statement that assigns it must be in the same file or session",
+        )
         return NO_SOURCES
     nearby = [relation for relation in nearest.items.values() if isinstance(relation, BaseTable)]
     if len(nearby) == 1:
@@ -225,6 +234,10 @@ def _unknown_column(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
         hint=resolver.nearest(name, known),
     )
     return NO_SOURCES
+
+
+_VALUES = frozenset(("user", "utc_date", "utc_time", "utc_timestamp", "default"))
+"""Words that some dialects read as calls without brackets."""
 
 
 def _is_string(resolver: Resolution, column: exp.Expr) -> bool:

@@ -165,8 +165,8 @@ def _plot(title: str, series: _Series, scales: Sequence[Figures], left: int) -> 
         places = " ".join(f"{x(columns)},{y(value)}" for columns, value in points)
         parts.append(f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{x(c)}" cy="{y(v)}" r="3" fill="{colour}"/>' for c, v in points]
-        power = exponent(points)
-        label = name if power is None else f"{name} ({power:.2f})"
+        slope = exponent(points)
+        label = name if slope is None else f"{name} ({slope:.2f})"
         parts.append(f'<text x="{x(10**last) + 8}" y="{at + 4}" fill="{colour}">{label}</text>')
     return "\n".join(parts)
 

@@ -34,6 +34,7 @@ MEASURES = {
     "--find-limit",
     "--large",
     "--again",
+    "--missing",
     "--page",
     "--before",
     "--data",

@@ -158,17 +158,21 @@ def _plot(title: str, series: _Series, scales: Sequence[Figures], left: int) -> 
     for one in scales:
         at = x(one["columns"])
         parts.append(f'<line x1="{at}" y1="{_TOP}" x2="{at}" y2="{_TOP + down}" stroke="#ddd"/>')
-        parts.append(f'<text x="{at}" y="{_TOP + down + 16}" text-anchor="middle">{one["columns"]:,}</text>')
+        parts.append(f'<text x="{at}" y="{_TOP + down + 16}" text-anchor="middle">{_short(one["columns"])}</text>')
     parts.append(f'<text x="{left + _LEFT + across / 2}" y="{_HEIGHT - 10}" text-anchor="middle">columns</text>')
     names = _apart([y(points[-1][1]) for _, points in series if points])
     for colour, (name, points), at in zip(_COLOURS, [one for one in series if one[1]], names, strict=False):
         places = " ".join(f"{x(columns)},{y(value)}" for columns, value in points)
         parts.append(f'<polyline points="{places}" fill="none" stroke="{colour}" stroke-width="2"/>')
         parts += [f'<circle cx="{x(c)}" cy="{y(v)}" r="3" fill="{colour}"/>' for c, v in points]
-        power = exponent(points)
-        label = name if power is None else f"{name} ({power:.2f})"
+        slope = exponent(points)
+        label = name if slope is None else f"{name} ({slope:.2f})"
         parts.append(f'<text x="{x(10**last) + 8}" y="{at + 4}" fill="{colour}">{label}</text>')
     return "\n".join(parts)
+
+
+def _short(columns: int) -> str:
+    return f"{columns / 1e6:g} M" if columns >= 1e6 else f"{columns / 1e3:g} k"
 
 
 def _apart(places: Sequence[float], least: float = 13) -> list[float]:

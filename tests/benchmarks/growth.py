@@ -39,21 +39,23 @@ STAGES = ("extraction", "ingest", "traversal", "propagation", "service")
 Figures = dict[str, Any]
 
 
-def run(scales: Sequence[int] = SCALES) -> Figures:
-    """Measure what is not measured yet; return all figures, by scale."""
+def run(scales: Sequence[int] = SCALES, measure: bool = True) -> Figures:
+    """Measure what is not measured yet; return all figures that are known, by scale."""
     KEPT.mkdir(parents=True, exist_ok=True)
     measured: Figures = {}
     for scale in scales:
         estate = Estate(scale, cache_folder() / f"estate{scale}")
         for stage in STAGES:
             kept = KEPT / f"{stage}{scale}.json"
-            if not kept.exists():
+            if measure and not kept.exists():
                 print(f"{stage}, {estate.columns:,} columns", flush=True)
                 if stage == "extraction" or scale <= INGESTED:
                     estate.write()
                 kept.write_text(json.dumps(_measure(stage, estate), indent=2) + "\n", encoding="utf-8")
-            measured.setdefault(str(scale), {"scale": scale, "columns": estate.columns, "edges": estate.graph.edges})
-            measured[str(scale)][stage] = json.loads(kept.read_text(encoding="utf-8"))
+            sizes = {"scale": scale, "columns": estate.columns, "edges": estate.graph.edges}
+            figures = measured.setdefault(str(scale), sizes)
+            if kept.exists():
+                figures[stage] = json.loads(kept.read_text(encoding="utf-8"))
     return measured
 
 
@@ -150,10 +152,11 @@ def main(arguments: list[str]) -> None:
     parser = argparse.ArgumentParser("python -m tests.benchmarks.growth", description=__doc__)
     parser.add_argument("scales", nargs="*", type=int, metavar="SCALE", help="how many times 20,000 columns")
     parser.add_argument("--again", action="store_true", help="measure anew what is measured already")
+    parser.add_argument("--page", action="store_true", help="measure nothing: write the page from what is known")
     options = parser.parse_args(arguments)
     if options.again:
         shutil.rmtree(KEPT, ignore_errors=True)
-    print(write_page(run(options.scales or SCALES)))
+    print(write_page(run(options.scales or SCALES, not options.page)))
 
 
 if __name__ == "__main__":

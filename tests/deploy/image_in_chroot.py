@@ -101,6 +101,7 @@ def _root(root: Path, base: Path, python: Path) -> Path:
     for file in ("/etc/resolv.conf", "/etc/hosts", "/etc/ssl/certs/ca-certificates.crt"):
         (root / file[1:]).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy2(file, root / file[1:])
+    subprocess.run(["chroot", str(root), "/sbin/ldconfig"], check=True)
     return root
 
 

@@ -35,7 +35,7 @@ ROOT = Path(__file__).parents[2]
 ADDRESS = "http://127.0.0.1:8000"
 """Where pages say that the service answers."""
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
-TARGETS = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+TARGETS = set(re.findall(r"^([a-z0-9-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
 BIN = Path(sys.executable).parent
 
 

@@ -9,7 +9,19 @@ from pathlib import Path
 from tests.faults.estate import Estate, Ran
 from tests.faults.places import EMBEDDED, NEO4J, Place, Store
 
-__all__ = ["BOTH", "REGISTERED", "SHARES", "Fault", "Scene", "WrongError", "demand", "explained", "fault", "has_times"]
+__all__ = [
+    "BOTH",
+    "REGISTERED",
+    "SHARES",
+    "Fault",
+    "Scene",
+    "WrongError",
+    "compare",
+    "demand",
+    "explained",
+    "fault",
+    "has_times",
+]
 
 BOTH = (EMBEDDED, NEO4J)
 SHARES = (0.2, 0.6, 0.97)

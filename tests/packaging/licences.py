@@ -139,10 +139,10 @@ def write_list(path: Path) -> list[Licence]:
 
 def _stated(metadata: importlib.metadata.PackageMetadata) -> str:
     """Return what a package says of its licence, as an SPDX expression."""
-    if expression := metadata.get("License-Expression"):
-        return str(expression)
+    if expressions := metadata.get_all("License-Expression"):
+        return str(expressions[0])
     classifiers = [one for one in metadata.get_all("Classifier") or [] if one.startswith("License ::")]
-    texts = [*classifiers, str(metadata.get("License") or "").partition("\n")[0]]
+    texts = [*classifiers, *(str(one).partition("\n")[0] for one in metadata.get_all("License") or [])]
     return " AND ".join(dict.fromkeys(_named(texts))) if texts else ""
 
 

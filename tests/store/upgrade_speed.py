@@ -86,7 +86,7 @@ def _asked(old: Path, new: Path, before: str) -> tuple[tuple[dict[str, list[floa
     """Ask both versions in turn; return their times, and the questions with answers that differ."""
     values = _values(new)
     taken: tuple[dict[str, list[float]], ...] = ({}, {})
-    differing = set()
+    differing: set[str] = set()
     with ExitStack() as opened:
         limits = ("--read-only", "--limit", "cost=100000")
         addresses = []

@@ -31,6 +31,10 @@ _NO_CALLS = frozenset(
     (*_LISTS, *_CONDITIONS, *_QUERIES, *(_ENDS - {"LEFT", "RIGHT"}), "IN", "AND", "OR", "NOT", "OVER", "FILTER", "CASE")
 ) | {"WHEN", "THEN", "ELSE", "EXISTS", "ANY", "ALL", "BETWEEN", "LIKE", "IS", "WITHIN"}
 """Keywords before a parenthesis that is no call."""
+_BLOCKS = frozenset((";", "SELECT", "WHERE", "SET"))
+"""What begins the part of a query block that an expression stands in."""
+_BEFORE_TABLES = frozenset(("FROM", "JOIN", "AS", "INTO", "USING", "LATERAL", "TABLE", "VIEW", "WITH", "ON", "BY"))
+"""Words that lead to no call around a sub-query: it is a table, or decides about rows."""
 _MAX_LENGTH = 600
 """In a longer expression the column is hard to see."""
 
@@ -67,14 +71,18 @@ def expression_around(sql: str, start: int, end: int) -> tuple[int, int]:
 def calls_around(sql: str, start: int) -> list[str]:
     """Return the names of the function calls that enclose an offset within its query block, innermost first.
 
-    They are in lower case and without underscores. What stands in quotes is no function that is known.
+    Those around a sub-query that is a value enclose what it reads, too. They are in lower case and without underscores.
+    What stands in quotes is no function that is known.
 
     >>> sql = "SELECT upper(left(t.email, 2)) FROM (SELECT max(a) FROM u WHERE b IN (1))"
     >>> calls_around(sql, sql.index("t.email")), calls_around(sql, sql.index("a)")), calls_around(sql, sql.index("1))"))
     (['left', 'upper'], ['max'], [])
+    >>> texts = "SELECT left((SELECT x FROM t), 1)", "INSERT INTO left ((SELECT x))", "SELECT left(a) FROM (SELECT x)"
+    >>> [calls_around(sql, sql.index("x")) for sql in texts]
+    [['left'], [], []]
     """
     words = _words(sql)
-    depth, found = 0, []
+    depth, found, is_outside = 0, [], False
     for i in range(bisect_right(words, start, key=attrgetter("end")) - 1, -1, -1):
         text = words[i].text
         if text == ")":
@@ -82,10 +90,21 @@ def calls_around(sql: str, start: int) -> list[str]:
         elif text == "(" and depth:
             depth -= 1
         elif text == "(" and i and _is_name(words[i - 1].text):
+            if is_outside and _names_a_table(words, i - 1):
+                break
             found.append(_called(words, i - 1))
-        elif not depth and text in (";", "SELECT", "WHERE", "SET"):
+        elif not depth and text == "SELECT" and i > 1 and words[i - 1].text == "(" and not _is_name(words[i - 2].text):
+            is_outside = True
+        elif not depth and (text in _BLOCKS or (is_outside and text in _BEFORE_TABLES)):
             break
     return found
+
+
+def _names_a_table(words: tuple[_Word, ...], at: int) -> bool:
+    """Return whether the dotted name that ends at a token is that of a table: `INTO name (SELECT …)`."""
+    while at >= 2 and words[at - 1].text == ".":
+        at -= 2
+    return at > 0 and words[at - 1].text in _BEFORE_TABLES
 
 
 def _is_name(text: str) -> bool:

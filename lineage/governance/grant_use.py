@@ -55,7 +55,7 @@ class GrantAudit:
 
 
 @frozen
-class _Use:
+class _UsersOf:
     """Who used a table or column, by folded name: the name, how often, and the last day; and queries without a user."""
 
     by: Mapping[str, tuple[str, int, date]]
@@ -112,7 +112,7 @@ class _Judge:
         self._days = (min(self._until, coverage.last_day) - max(self._since, coverage.first_day)).days + 1
         self._logged: frozenset[str] | None = None
 
-    def use(self, key: str) -> _Use:
+    def use(self, key: str) -> _UsersOf:
         """Return who used a table (also to write it: that reads, too) or read a column."""
         by: dict[str, tuple[str, int, date]] = {}
         unnamed = 0
@@ -123,10 +123,10 @@ class _Judge:
                 _, number, day = by.get(user.casefold(), (user, 0, one.day))
                 by[user.casefold()] = user, number + queries, max(day, one.day)
             unnamed += max(one.reads - sum(queries for _, queries in one.users.named), 0)
-        return _Use(by, unnamed)
+        return _UsersOf(by, unnamed)
 
     def state(
-        self, users: frozenset[str], use: _Use, namespace: str, granted: datetime | None
+        self, users: frozenset[str], use: _UsersOf, namespace: str, granted: datetime | None
     ) -> tuple[GrantState, str, Sequence[tuple[str, int, date]]]:
         """Return whether a grant was used, why that is so or not known, and by whom."""
         everybody = not users.isdisjoint(_EVERYBODY)

@@ -31,6 +31,10 @@ _NO_CALLS = frozenset(
     (*_LISTS, *_CONDITIONS, *_QUERIES, *(_ENDS - {"LEFT", "RIGHT"}), "IN", "AND", "OR", "NOT", "OVER", "FILTER", "CASE")
 ) | {"WHEN", "THEN", "ELSE", "EXISTS", "ANY", "ALL", "BETWEEN", "LIKE", "IS", "WITHIN"}
 """Keywords before a parenthesis that is no call."""
+_BLOCKS = frozenset((";", "SELECT", "WHERE", "SET"))
+"""What begins the part of a query block that an expression stands in."""
+_BEFORE_TABLES = frozenset(("FROM", "JOIN", "AS", "INTO", "USING", "LATERAL", "TABLE", "VIEW", "WITH", "ON", "BY"))
+"""Words that lead to no call around a sub-query: it is a table, or decides about rows."""
 _MAX_LENGTH = 600
 """In a longer expression the column is hard to see."""
 
@@ -67,21 +71,39 @@ def expression_around(sql: str, start: int, end: int) -> tuple[int, int]:
 def calls_around(sql: str, start: int) -> list[str]:
     """Return the names of the function calls that enclose an offset within its query block, innermost first.
 
-    They are in lower case and without underscores. What stands in quotes is no function that is known.
+    Those around a sub-query that is a value enclose what it reads, too. They are in lower case and without underscores.
+    What stands in quotes is no function that is known.
 
     >>> sql = "SELECT upper(left(t.email, 2)) FROM (SELECT max(a) FROM u WHERE b IN (1))"
     >>> calls_around(sql, sql.index("t.email")), calls_around(sql, sql.index("a)")), calls_around(sql, sql.index("1))"))
     (['left', 'upper'], ['max'], [])
+    >>> texts = "SELECT left((SELECT x FROM t), 1)", "INSERT INTO left ((SELECT x))", "SELECT left(a) FROM (SELECT x)"
+    >>> [calls_around(sql, sql.index("x")) for sql in texts]
+    [['left'], [], []]
     """
-    words, parents = _words(sql), _parents(sql)
-    found = []
+    words, levels = _words(sql), _levels(sql)
+    found: list[str] = []
+    is_outside = False
     at = bisect_right(words, start, key=attrgetter("end")) - 1
-    at = parents[at] if at >= 0 else -1
     while at >= 0:
-        if at and _is_name(words[at - 1].text):
+        level = levels[at]
+        if level.begins_block or (is_outside and level.leads_to_tables):
+            break
+        is_outside |= level.is_value
+        at = level.opening
+        if at > 0 and _is_name(words[at - 1].text):
+            if is_outside and _names_a_table(words, at - 1):
+                break
             found.append(_called(words, at - 1))
-        at = parents[at - 1] if at else -1
+        at -= 1
     return found
+
+
+def _names_a_table(words: tuple[_Word, ...], at: int) -> bool:
+    """Return whether the dotted name that ends at a token is that of a table: `INTO name (SELECT …)`."""
+    while at >= 2 and words[at - 1].text == ".":
+        at -= 2
+    return at > 0 and words[at - 1].text in _BEFORE_TABLES
 
 
 def _is_name(text: str) -> bool:
@@ -107,24 +129,39 @@ def _words(sql: str) -> tuple[_Word, ...]:
     )
 
 
-@lru_cache(maxsize=32)
-def _parents(sql: str) -> tuple[int, ...]:
-    """Return for the place behind each token the innermost parenthesis that is open there, in the same query block.
+class _Level(NamedTuple):
+    """What encloses a place: the open parenthesis (-1: none), and what stands between that and the place."""
 
-    It is -1 where there is none. Found for all at once: a statement of thousands of columns is asked for each of them.
+    opening: int
+    begins_block: bool = False
+    is_value: bool = False
+    """Whether the parenthesis begins a query that is a value."""
+    leads_to_tables: bool = False
+
+
+@lru_cache(maxsize=32)
+def _levels(sql: str) -> tuple[_Level, ...]:
+    """Return the level of the place behind each token.
+
+    All are found at once: of a statement with thousands of columns each is asked for.
     """
-    found: list[int] = []
-    outer: list[int] = []
-    inner = -1
-    for number, word in enumerate(_words(sql)):
-        if word.text == "(":
-            outer.append(inner)
-            inner = number
-        elif word.text == ")":
-            inner = outer.pop() if outer else -1
-        elif word.text in (";", "SELECT", "WHERE", "SET"):
-            inner = -1
-        found.append(inner)
+    words = _words(sql)
+    found: list[_Level] = []
+    outer: list[_Level] = []
+    level = _Level(-1)
+    for i, (_, _, text) in enumerate(words):
+        if text == "(":
+            outer.append(level)
+            level = _Level(i)
+        elif text == ")":
+            level = outer.pop() if outer else _Level(-1)
+        elif text == "SELECT" and i > 1 and words[i - 1].text == "(" and not _is_name(words[i - 2].text):
+            level = level._replace(is_value=True)
+        elif text in _BLOCKS:
+            level = level._replace(begins_block=True)
+        elif text in _BEFORE_TABLES:
+            level = level._replace(leads_to_tables=True)
+        found.append(level)
     return tuple(found)
 
 

@@ -119,7 +119,7 @@ def make_environment(note: Callable[[str], None], mark: Callable[..., str]) -> A
             self._guess("is taken to be neither less nor more than what it is compared with: it is not known")
             return False
 
-        __lt__ = __le__ = __gt__ = __ge__ = _compared
+        __lt__ = __le__ = __gt__ = __ge__ = _compared  # type: ignore[assignment]
 
         def __add__(self, other: Any) -> str:  # type: ignore[override]
             return f"{self}{other}"

@@ -29,7 +29,7 @@ failed, number = [], 0
 for top in ("lineage", "lineage_ingest", "lineage_graphql", "lineage_editor"):
     package = importlib.import_module(top)
     for module in pkgutil.walk_packages(package.__path__, top + "."):
-        if module.name.rpartition(".")[2] == "__main__":
+        if module.name.rpartition(".")[2] == "__main__" or module.name == "lineage.notebook.live":  # needs anywidget
             continue
         number += 1
         try:

@@ -23,7 +23,8 @@ ROOT = Path(__file__).parents[2]
 
 _ACCEPTED = frozenset(
     (
-        *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-0", "PSF-2.0"),
+        *("0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "BSL-1.0", "CC0-1.0", "ISC", "MIT", "MIT-0"),
+        *("MIT-CMU", "PSF-2.0"),
         *("Python-2.0", "Unicode-3.0", "Unlicense", "Zlib", "Apache-2.0 WITH LLVM-exception"),
         "MPL-2.0",  # of files: ours are others
     )
@@ -36,7 +37,8 @@ _EXCEPTIONS = {
 }
 _NOT_STATED = {
     "axe-playwright-python": "MIT",  # it says so in its LICENSE only
-    # Not installed on Linux:
+    # Not installed here: of other systems, or of other Pythons.
+    "brotlicffi": "MIT",
     "colorama": "BSD-3-Clause",
     "httpx2-jsfetch": "BSD-3-Clause",
     "pywin32": "PSF-2.0",

@@ -129,7 +129,7 @@ def _words(sql: str) -> tuple[_Word, ...]:
     )
 
 
-class _Level(NamedTuple):
+class _Nesting(NamedTuple):
     """What encloses a place: the open parenthesis (-1: none), and what stands between that and the place."""
 
     opening: int
@@ -140,21 +140,21 @@ class _Level(NamedTuple):
 
 
 @lru_cache(maxsize=32)
-def _levels(sql: str) -> tuple[_Level, ...]:
+def _levels(sql: str) -> tuple[_Nesting, ...]:
     """Return the level of the place behind each token.
 
     All are found at once: of a statement with thousands of columns each is asked for.
     """
     words = _words(sql)
-    found: list[_Level] = []
-    outer: list[_Level] = []
-    level = _Level(-1)
+    found: list[_Nesting] = []
+    outer: list[_Nesting] = []
+    level = _Nesting(-1)
     for i, (_, _, text) in enumerate(words):
         if text == "(":
             outer.append(level)
-            level = _Level(i)
+            level = _Nesting(i)
         elif text == ")":
-            level = outer.pop() if outer else _Level(-1)
+            level = outer.pop() if outer else _Nesting(-1)
         elif text == "SELECT" and i > 1 and words[i - 1].text == "(" and not _is_name(words[i - 2].text):
             level = level._replace(is_value=True)
         elif text in _BLOCKS:

@@ -45,6 +45,16 @@ def test_a_policy_decides_by_class_place_and_exposure(tagged: Path, tmp_path: Pa
         for source in done.json["sources"]
         for one in (source["own"], *source["reached"])
     }
+    for source in done.json["sources"]:
+        steps = source["steps"]
+        assert len({json.dumps(step) for step in steps}) == len(steps)  # each is listed once
+        for one in source["reached"]:
+            way = [steps[place] for place in one["path"]]
+            assert len(way) == one["hops"]
+            assert [source["name"], *(step["target"] for step in way)] == [
+                *(step["source"] for step in way),
+                one["name"],
+            ]
     email = "crm.customers.email"
     assert verdicts[email, "export.newsletter.email"] == "warn"
     assert verdicts[email, "export.crm_copy.email"] == "deny"

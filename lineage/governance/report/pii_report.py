@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
 from functools import cached_property
 from typing import Any
@@ -11,7 +11,7 @@ from typing import Any
 from lineage.frozen import frozen
 from lineage.governance.breakers import Breakers
 from lineage.governance.exposure import CONFIDENCE, EXPOSURES, Exposure, ValueEffects
-from lineage.governance.propagation import Influence, Reach, Spread, load_value_graph, spread
+from lineage.governance.propagation import Influence, Reach, Spread, ValueStep, load_value_graph, spread
 from lineage.governance.report.policy import Policy, PolicyEntry, Verdict
 from lineage.governance.report.report_facts import ReportFacts
 from lineage.governance.sql_proofs import Proof, proof_of
@@ -95,13 +95,13 @@ class Holder:
         """The most frequent users."""
         return [user for user, _ in self.usage.users.named[:_SHOWN_USERS]]
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+    def to_dict(self, place_of: Callable[[ProvenStep], int]) -> dict[str, Any]:
+        """Return it as JSON values; `place_of` returns the place of a step in the source's list of steps."""
         read = self.usage.last_read
         return {
             "key": self.key, "name": self.name, "table": self.table, "namespace": self.namespace, "kind": self.kind,
             "exposure": str(self.exposure), "confidence": round(self.confidence, 2), "hops": self.hops,
-            "since": self.since.isoformat() if self.since else None, "path": [step.to_dict() for step in self.path],
+            "since": self.since.isoformat() if self.since else None, "path": [place_of(step) for step in self.path],
             "reads": self.usage.reads,
             "distinct_users": self.usage.users.distinct, "users": [list(one) for one in self.usage.users.named],
             "last_read": read.isoformat() if read else None, "verdict": str(self.verdict),
@@ -156,7 +156,14 @@ class SourceColumn:
         return {exposure: counts[exposure] for exposure in EXPOSURES}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return it as JSON values."""
+        """Return it as JSON values. Most steps are on many paths: each is listed once, and paths have their places."""
+        steps: dict[int, ProvenStep] = {}
+        places: dict[int, int] = {}
+
+        def place_of(step: ProvenStep) -> int:
+            steps.setdefault(id(step), step)
+            return places.setdefault(id(step), len(places))
+
         return {
             "key": self.key,
             "name": self.name,
@@ -167,8 +174,9 @@ class SourceColumn:
                 }
                 for one in self.tags
             ],
-            "own": self.own.to_dict(),
-            "reached": [one.to_dict() for one in self.holders],
+            "own": self.own.to_dict(place_of),
+            "reached": [one.to_dict(place_of) for one in self.holders],
+            "steps": [step.to_dict() for step in steps.values()],
             "influenced": [one.to_dict() for one in self.influenced],
             "stopped": list(self.stopped),
             "possibly_in_tables": list(self.possibly),
@@ -330,13 +338,7 @@ def _holder(
     stored = facts.datasets.get(dataset)
     namespace = stored.namespace if stored else split_dataset_key(dataset)[0]
     table = facts.names[dataset]
-    path = tuple(
-        ProvenStep(
-            facts.names[step.source], facts.names[step.target], step.exposure, tuple(map(str, step.subtypes)),
-            proof_of(facts.jobs.get(step.job), step.job, step.spans), step.since,
-        )
-        for step in reach.path
-    )  # fmt: skip
+    path = tuple(_proven(facts, step) for step in reach.path)
     rulings = (
         [Ruling(name, *policy.decide(name, namespace, table, reach.exposure)) for name in classes] if policy else []
     )
@@ -347,6 +349,17 @@ def _holder(
         key, facts.names[key], table, namespace, kind, reach.exposure, sure, path, facts.usage(key), tuple(rulings),
         protection,
     )  # fmt: skip
+
+
+def _proven(facts: ReportFacts, step: ValueStep) -> ProvenStep:
+    """Return a step with its SQL: the same object for each path that it is on."""
+    known = facts.proven.get(id(step))
+    if known is None:
+        names, how = facts.names, tuple(map(str, step.subtypes))
+        proof = proof_of(facts.jobs.get(step.job), step.job, step.spans)
+        known = ProvenStep(names[step.source], names[step.target], step.exposure, how, proof, step.since)
+        facts.proven[id(step)] = known
+    return known
 
 
 def _influenced(facts: ReportFacts, one: Influence) -> Influenced:

@@ -27,6 +27,9 @@ class ReportFacts:
     def __init__(self, store: GraphStore, graph: ValueGraph, spreads: Iterable[Spread]) -> None:
         found = list(spreads)
         self.jobs = graph.jobs
+        self.proven: dict[int, Any] = {}
+        """The steps with their SQL by the identity of the graph's: one object, on however many paths it is."""
+        self._kept = found  # as long as identities are asked for
         holders = {key for one in found for key in (one.start, *one.reached)}
         ends = {influence.target for one in found for influence in one.influences}
         stopped = {key for one in found for key in one.stopped}

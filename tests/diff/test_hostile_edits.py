@@ -230,22 +230,34 @@ def _macro(text: str) -> dict[str, Any]:
     return {"macro.shop.own": {**macro, "macro_sql": f"{{% macro own() %}}{text}{{% endmacro %}}"}}
 
 
+_ASKS = "select id, amount, day from t {% if is_incremental() %}where id > BOUND{% endif %}"
+
+
 @pytest.mark.parametrize(
-    "config",
+    ("config", "text", "effects"),
     [
-        {"materialized": "incremental"},
-        {"materialized": "table", "post-hook": [{"sql": "{{ own() }}"}]},
+        ({"materialized": "incremental"}, _ASKS, {"stg": "changed", "daily": "affected"}),
+        # In a table's build both have one text, and a hook that reads changes no rows.
+        ({"materialized": "table", "post-hook": [{"sql": "{{ own() }}"}]}, _ASKS, {"stg": "changed"}),
+        (
+            {"materialized": "table", "post-hook": [{"sql": "{{ own() }}"}]},
+            "update {{ this }} set amount = BOUND",
+            {"stg": "changed", "daily": "affected"},
+        ),
     ],
 )
-def test_a_macro_that_compiled_sql_does_not_show(tmp_path: Path, config: dict[str, Any]) -> None:
+def test_a_macro_that_compiled_sql_does_not_show(
+    tmp_path: Path, config: dict[str, Any], text: str, effects: dict[str, str]
+) -> None:
     """A macro that asks whether the table exists, and one that a hook calls."""
-    stg = {**STG, "config": config, "raw_code": "{{ own() }}"}
+    raw = STG["compiled_code"] if "this" in text else "{{ own() }}"
+    stg = {**STG, "config": config, "raw_code": raw}
     stg["depends_on"] = {"nodes": ["source.shop.raw.orders"], "macros": ["macro.shop.own"]}
     revisions = []
-    for name, bound in (("base", 1), ("head", 2)):
-        text = f"select id, amount, day from t {{% if is_incremental() %}}where id > {bound}{{% endif %}}"
-        revisions.append(write(tmp_path / name, manifest(ORDERS, stg, DAILY, macros=_macro(text))))
-    assert _effects(diff_revisions(*revisions)) == {"stg": "changed", "daily": "affected"}
+    for name, bound in (("base", "1"), ("head", "2")):
+        macros = _macro(text.replace("BOUND", bound))
+        revisions.append(write(tmp_path / name, manifest(ORDERS, stg, DAILY, macros=macros)))
+    assert _effects(diff_revisions(*revisions)) == effects
 
 
 def test_a_source_that_a_microbatch_model_filters_by_another_column(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Which grants on personal data nobody used, by the query logs. What the logs cannot show is said, not guessed."""
+"""Which grants on personal data nobody used, by the query logs. Where these cannot tell, a grant is `unknown`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The SVG picture and the site: what stands where, what is said of what is not known, and hostile names."""
+"""The SVG picture and the site: where things stand, how unresolved lineage is marked, and hostile names."""
 
 from __future__ import annotations
 

@@ -109,7 +109,7 @@ class Truth:
         return {column: one for column, one in found.items() if not self._is_explained(column, starts, found)}
 
     def spread(self, start: str, classes: Collection[str]) -> Found:
-        """Return where the values of a column go, but for columns that are said to hold none of these classes."""
+        """Return where the values of a column go, but for columns marked as holding none of these classes."""
         barred = {one for one in self.columns if one != start and self._is_denied(one, classes)}
         reached: dict[str, tuple[str, int]] = {}
         for rank, exposure in enumerate(EXPOSURES):

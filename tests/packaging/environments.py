@@ -23,7 +23,7 @@ def uv() -> str:
 def pythons(download: bool = False) -> dict[str, str]:
     """Return the interpreters from 3.11 on by their minor versions: of uv, of pyenv, on the path.
 
-    With `download`, uv gets those that are missing; one that cannot be had is said and left out.
+    With `download`, uv gets those that are missing; one that cannot be had is named and left out.
     """
     found: dict[str, str] = {}
     for minor in range(OLDEST[1], NEWEST[1] + 1):
@@ -84,7 +84,7 @@ class Environment:
         subprocess.run([uv(), "pip", "install", *options, *wanted], check=True, capture_output=True, text=True)
 
     def run(self, *arguments: str) -> tuple[str, str]:
-        """Run its Python outside the checkout; return the output, and what is said if it fails."""
+        """Run its Python outside the checkout; return its output and, if it fails, its errors."""
         return self._run([str(self.python), *arguments])
 
     def command(self, line: str) -> tuple[str, str]:

@@ -53,9 +53,9 @@ class Authenticator:
         return self._tokens.caller(token) if self._tokens is not None else TokenProblem.INVALID
 
     def known_token(self, authorization: str | None) -> bytes | None:
-        """Return the digest of a token that is good as far as it is known at once; None of any other.
+        """Return the digest of a token that can be seen to be good without asking anyone; None of any other.
 
-        An API token is looked up. Of a JWT it is known once one was accepted: checking it may take a fetch of keys.
+        An API token is looked up. A JWT must have been accepted before: checking a new one may mean fetching keys.
         """
         token = _bearer(authorization)
         if self._anybody is not None or not token or len(token) > _MAX_TOKEN:

@@ -155,7 +155,8 @@ def where(
         made = make_report(opened, found, known, datetime.now(UTC), columns=[key], breakers=anonymous)
     [source] = made.sources
     if output is OutputFormat.JSON:
-        print_object({**source.to_dict(), "blind_spots": made.to_dict()["blind_spots"]})
+        whole = made.to_dict()
+        print_object({**whole["sources"][0], "blind_spots": whole["blind_spots"]})
         return
     if output is OutputFormat.CSV:
         print_listing(REPORT_COLUMNS, report_rows(made), output)

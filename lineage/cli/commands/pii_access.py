@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,10 +16,10 @@ from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.governance.access import audit_access, pseudonyms
 from lineage.governance.grant_use import GrantState, audit_grants
 from lineage.governance.log_coverage import NoLogError
-from lineage.governance.report.pii_report import make_report
+from lineage.governance.report.pii_report import PiiReport, make_report
 from lineage.governance.tags.tagging import classify
 from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
-from lineage.store import open_store
+from lineage.store import GraphStore, open_store
 
 __all__ = ["access", "grants"]
 
@@ -52,14 +53,9 @@ def access(
 
     Example: lineage pii access --class email --since 2026-01-01
     """
-    wanted = {one.lower() for one in class_ or ()}
     days = [one.date() if one else None for one in (since, until)]
     with open_store(store, read_only=True) as opened:
-        found = classify(opened, rules_of(rules))
-        made = make_report(
-            opened, found, functions_of(functions), datetime.now(UTC), classes=wanted,
-            breakers=breakers_of(breakers, opened),
-        )  # fmt: skip
+        made = _report(opened, class_, rules, functions, breakers)
         with _needs_log():
             audit = audit_access(opened, made, since=days[0], until=days[1], users=user or ())
     shown = pseudonyms(audit) if hide_users else {}
@@ -110,14 +106,9 @@ def grants(
 
     Example: lineage pii grants --class email --unused
     """
-    wanted = {one.lower() for one in class_ or ()}
     days = [one.date() if one else None for one in (since, until)]
     with open_store(store, read_only=True) as opened:
-        found = classify(opened, rules_of(rules))
-        made = make_report(
-            opened, found, functions_of(functions), datetime.now(UTC), classes=wanted,
-            breakers=breakers_of(breakers, opened),
-        )  # fmt: skip
+        made = _report(opened, class_, rules, functions, breakers)
         with _needs_log():
             audit = audit_grants(opened, made, since=days[0], until=days[1])
     columns = ("role", "on", "class", "state", "why", "granted", "queries", "last", "users")
@@ -143,6 +134,20 @@ def grants(
         counts = ", ".join(f"{states.count(one):,} {one}" for one in GrantState)
         say(f"{counted(len(states), 'grant')} on personal data: {counts}")
     print_listing(columns, rows, output, Look(names=("on",), words=("why",)))
+
+
+def _report(
+    store: GraphStore,
+    classes: list[str] | None,
+    rules: Path | None,
+    functions: list[Path] | None,
+    breakers: Path | None,
+) -> PiiReport:
+    """Return where the values of some classes go; exit with 2 if a file is wrong."""
+    found = classify(store, rules_of(rules))
+    wanted = {one.lower() for one in classes or ()}
+    anonymous = breakers_of(breakers, store)
+    return make_report(store, found, functions_of(functions), datetime.now(UTC), classes=wanted, breakers=anonymous)
 
 
 @contextmanager

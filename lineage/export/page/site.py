@@ -6,7 +6,7 @@ import base64
 import hashlib
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cache
@@ -99,6 +99,7 @@ class _Site:
     def __init__(self, store: GraphStore, part: GraphPart, at: datetime) -> None:
         self.store, self.part, self.at = store, part, at
         self.partial = partial_tables(store, part)
+        self.totals = {"tables": len(part.datasets), "columns": len(part.columns), "partial": len(self.partial)}
         self.named = {one.key: one for one in part.datasets}
         self.pages = _pages(part)
         self.paths = {one.key: one.display_path for one in part.columns}
@@ -217,13 +218,9 @@ class _Site:
             _templates()
             .get_template(template)
             .render(
-                site=self, picture_style=STYLE, generator=f"{_GENERATOR} {__version__}", totals=self._totals(), **values
+                site=self, picture_style=STYLE, generator=f"{_GENERATOR} {__version__}", totals=self.totals, **values
             )
         )
-
-    @cache  # noqa: B019  a site lives for one command
-    def _totals(self) -> Mapping[str, int]:
-        return {"tables": len(self.part.datasets), "columns": len(self.part.columns), "partial": len(self.partial)}
 
 
 def _pages(part: GraphPart) -> dict[str, str]:

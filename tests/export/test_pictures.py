@@ -130,7 +130,7 @@ def test_a_site_links_its_pages_and_replaces_a_former_one(store: GraphStore, tmp
     assert "no table `x`" in contacts
     copied = (site / "tables" / "copied.html").read_text(encoding="utf-8")
     assert "not fully resolved" in copied
-    assert "No lineage of this table is known" not in copied
+    assert "Nothing in the graph reads or writes this table" not in copied
     assert "ana" not in re.findall(r"\w+", "".join(one.read_text() for one in (site / "tables").iterdir()))
     without = [one for one in part.datasets if one.key != key("old")]
     edges = [edge for edge in part.edges if edge.target.partition("#")[0] != key("old")]

@@ -4,6 +4,8 @@ SHELL := /bin/bash
 
 PYTHON ?= python3
 UV_VERSION := 0.13.8
+# PySpark is published as source alone: packing 400 MB, only to unpack them, takes twenty seconds, so nothing is compressed.
+PYSPARK_AS_IT_IS := --config-settings-package "pyspark:--build-option=--compression=stored"
 VENV := .venv
 BIN := $(VENV)/bin
 # Python keeps what it compiles, in one folder: hundreds of processes are started in a test run, and each takes two
@@ -38,7 +40,7 @@ $(VENV)/.installed: requirements.lock pyproject.toml | $(UV_READY)
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Python 3.11 or newer is needed: set PYTHON=/path/to/python3.11"; exit 2; }
 	@test -x $(BIN)/python || $(UV) venv --quiet --python "$$(command -v $(PYTHON))" $(VENV)
 	@echo "installing what requirements.lock lists into $(VENV) (a minute, the first time)"
-	@$(UV) pip sync --quiet --python $(BIN)/python --require-hashes requirements.lock
+	@$(UV) pip sync --quiet --python $(BIN)/python $(PYSPARK_AS_IT_IS) --require-hashes requirements.lock
 	@$(UV) pip install --quiet --python $(BIN)/python --no-deps --editable .
 	@if ls build/native/*.whl >/dev/null 2>&1; then \
 	  $(UV) pip install --quiet --python $(BIN)/python --no-deps build/native/*.whl; fi  # what is not locked was removed
@@ -92,7 +94,8 @@ SPARK_FOLDERS := $(SPARKS:%=.spark-%)
 .spark-%/.installed: tests/spark_plan/pyspark-%.lock | $(VENV)/.installed
 	@echo "installing PySpark $* into .spark-$*, for tests (half a minute, the first time)"
 	@rm -rf .spark-$*
-	@$(UV) pip install --quiet --python $(BIN)/python --target .spark-$* --no-cache --require-hashes -r $<
+	@$(UV) pip install --quiet --python $(BIN)/python --target .spark-$* --no-cache $(PYSPARK_AS_IT_IS) \
+	  --require-hashes -r $<
 	@touch $@
 
 SPARK_CLASSES := build/java/spark.jsa

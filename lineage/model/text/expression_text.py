@@ -168,7 +168,8 @@ def _levels(sql: str) -> tuple[_Nesting, ...]:
 def _start(words: tuple[_Word, ...], at: int) -> tuple[int, bool] | None:
     """Return where the item around a token begins, and whether AND separates the items; None if that is unknown.
 
-    Parentheses that do not enclose a query are part of an expression: the item encloses them.
+    Parentheses that do not enclose a query are part of an expression: the item encloses them. One walk, since each
+    case depends on what the ones before have seen.
     """
     depth, item = 0, at
     clause: str | None = None

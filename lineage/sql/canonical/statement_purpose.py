@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from enum import Enum, auto
+from typing import Self
 
 from sqlglot import exp
 
@@ -21,7 +22,7 @@ from lineage.sql.parse.placeholders import placeholders_in
 from lineage.sql.parse.statements import parse_statements
 from lineage.sql.parse.table_level import trace_tokens
 from lineage.sql.resolve.identifiers import Identifiers
-from lineage.sql.script.definitions import definition_of, is_bare_query, named_after_text, written_tables
+from lineage.sql.script.definitions import Definition, definition_of, is_bare_query, named_after_text, written_tables
 from lineage.sql.script.sessions.transactions import statements_rolled_back
 
 __all__ = ["Purpose", "StatementPurpose", "read_purposes"]
@@ -111,73 +112,103 @@ def _purposes(parsed: ParsedStatement, name: str, naming: Naming) -> Iterator[St
             yield StatementPurpose(Purpose.WRITES, found.text, found.digest, written, found.reads)
 
 
+@frozen
+class _Statement:
+    """A statement with what the rules below need; `tree` is None if it does not stand for all of the statement."""
+
+    parsed: ParsedStatement
+    naming: Naming
+    tree: exp.Expr | None
+    digest: str
+    reads: tuple[str, ...]
+    destination: str | None
+
+    @classmethod
+    def of(cls, parsed: ParsedStatement, naming: Naming) -> Self:
+        tokens = tokens_digest(parsed)
+        if parsed.step is not None and parsed.step.function is not None:  # its body is no part of its statement
+            tokens = digest(tokens, [(token.token_type.name, token.text) for token in parsed.step.function.tokens])
+        trace = trace_tokens(parsed.tokens, naming)
+        destination = str(trace.destination) if trace.destination is not None else None
+        tree = parsed.tree if parsed.problem is None and parsed.step is None else None
+        return cls(parsed, naming, tree, tokens, tuple(map(str, trace.upstream)), destination)
+
+    @property
+    def identifiers(self) -> Identifiers:
+        return Identifiers(self.naming.dialect)
+
+    def does(self, purpose: Purpose, table: str | None = None, reads: tuple[str, ...] = ()) -> StatementPurpose:
+        text = self.parsed.text[self.parsed.span.start : self.parsed.span.end]
+        return StatementPurpose(purpose, text, self.digest, table, reads)
+
+
 def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPurpose:
-    tree, tokens = parsed.tree, tokens_digest(parsed)
-    if parsed.step is not None and parsed.step.function is not None:  # its body is no part of its statement
-        tokens = digest(tokens, [(token.token_type.name, token.text) for token in parsed.step.function.tokens])
-    text = parsed.text[parsed.span.start : parsed.span.end]
-    trace = trace_tokens(parsed.tokens, naming)
-    reads = tuple(map(str, trace.upstream))
-    whole = tree is not None and parsed.problem is None and parsed.step is None
-    if isinstance(tree, (exp.Use, exp.Set)):
-        return StatementPurpose(Purpose.CONTEXT, text, tokens)
-    target = named_after_text(name, tree, naming) if whole else None
+    one = _Statement.of(parsed, naming)
+    if isinstance(parsed.tree, (exp.Use, exp.Set)):
+        return one.does(Purpose.CONTEXT)
+    target = named_after_text(name, one.tree, naming) if one.tree is not None else None
     if target is not None:
-        return StatementPurpose(Purpose.DEFINES, text, tokens, str(target), reads)
-    defined = definition_of(tree, naming, lambda parts: str(naming.qualify(parts))) if whole else None
-    identifiers = Identifiers(naming.dialect)
-    if defined is not None and isinstance(tree, exp.Create) and not defined.alters:
-        settings, decided = how_it_is_stored(tree, parsed), tuple(what_decides_rows(parsed, naming.dialect))
-        own = str(defined.name)
-        if isinstance(tree.args.get("expression"), exp.Query):
-            empty = _has_no_rows(parsed)
-            return StatementPurpose(
-                Purpose.DEFINES,
-                text,
-                tokens,
-                own,
-                reads,
-                defined.view,
-                (),
-                settings,
-                without_rows=empty,
-                decided=decided,
-            )
-        made_like = [one for one in _tables_made_like(tree, identifiers, naming) if one != own]
-        if made_like:
-            return StatementPurpose(Purpose.WRITES, text, tokens, own, tuple(dict.fromkeys((*reads, *made_like))))
-        if defined.empty and isinstance(tree.this, exp.Schema):
-            columns = schema_columns(tree.this, naming.dialect, parsed.text)
-            computed = tuple(_computed(tree.this, naming, parsed.text))
-            settings = digest(settings, list(constraints(tree.this, naming.dialect, parsed.text)))
-            return StatementPurpose(
-                Purpose.DECLARES, text, tokens, own, (), False, columns, settings, computed, decided=decided
-            )
-    if whole and tree is not None and (is_bare_query(tree) or _is_harmless(tree)):
-        return StatementPurpose(Purpose.NOTHING, text, tokens)
+        return one.does(Purpose.DEFINES, str(target), one.reads)
+    defined = _definition(one)
+    if defined is not None and not defined.alters and (found := _created(one, defined)) is not None:
+        return found
+    if one.tree is not None and (is_bare_query(one.tree) or _is_harmless(one.tree)):
+        return one.does(Purpose.NOTHING)
     if parsed.read_from is ReadFrom.NO_LINEAGE and parsed.step is None:
-        purpose = Purpose.CONTEXT if _decides_what_is_seen(parsed) else Purpose.NOTHING
-        return StatementPurpose(purpose, text, tokens)
-    alterations = _alterations(tree, identifiers) if whole else None
+        return one.does(Purpose.CONTEXT if _decides_what_is_seen(parsed) else Purpose.NOTHING)
     if defined is not None:
-        return StatementPurpose(Purpose.WRITES, text, tokens, str(defined.name), reads, alterations=alterations)
-    written = list(written_tables(tree, identifiers, naming.qualify)) if whole and tree is not None else []
-    table = str(trace.destination) if trace.destination is not None else str(written[0]) if written else None
-    purpose = Purpose.CONTEXT if table is None else Purpose.WRITES
-    drops = whole and isinstance(tree, exp.Drop) and len(tree.args.get("tables") or ()) < 2
-    inserts = whole and isinstance(tree, exp.Insert) and isinstance(tree.args.get("expression"), exp.Query)
-    by_position = inserts and isinstance(tree, exp.Insert) and not isinstance(tree.this, exp.Schema)
-    fills = inserts or (whole and isinstance(tree, exp.Merge))
-    return StatementPurpose(
-        purpose,
-        text,
-        tokens,
-        table,
-        reads,
-        drops=drops,
-        alterations=alterations,
-        fills=fills,
-        by_position=by_position,
+        written = one.does(Purpose.WRITES, str(defined.name), one.reads)
+        return replace(written, alterations=_alterations(one.tree, one.identifiers))
+    return _written(one)
+
+
+def _definition(one: _Statement) -> Definition | None:
+    naming = one.naming
+    return definition_of(one.tree, naming, lambda parts: str(naming.qualify(parts))) if one.tree is not None else None
+
+
+def _created(one: _Statement, defined: Definition) -> StatementPurpose | None:
+    """Return what a CREATE of a table or view does; None where another rule tells."""
+    tree, parsed, naming, own = one.tree, one.parsed, one.naming, str(defined.name)
+    if not isinstance(tree, exp.Create):
+        return None
+    settings, decided = how_it_is_stored(tree, parsed), tuple(what_decides_rows(parsed, naming.dialect))
+    if isinstance(tree.args.get("expression"), exp.Query):
+        return replace(
+            one.does(Purpose.DEFINES, own, one.reads),
+            is_view=defined.view,
+            settings=settings,
+            without_rows=_has_no_rows(parsed),
+            decided=decided,
+        )
+    made_like = [table for table in _tables_made_like(tree, one.identifiers, naming) if table != own]
+    if made_like:
+        return one.does(Purpose.WRITES, own, tuple(dict.fromkeys((*one.reads, *made_like))))
+    if not defined.empty or not isinstance(tree.this, exp.Schema):
+        return None
+    return replace(
+        one.does(Purpose.DECLARES, own),
+        columns=schema_columns(tree.this, naming.dialect, parsed.text),
+        settings=digest(settings, list(constraints(tree.this, naming.dialect, parsed.text))),
+        computed=tuple(_computed(tree.this, naming, parsed.text)),
+        decided=decided,
+    )
+
+
+def _written(one: _Statement) -> StatementPurpose:
+    """Return what a statement that defines nothing does to a table, or to what other statements mean."""
+    tree = one.tree
+    if tree is None:
+        return one.does(Purpose.CONTEXT if one.destination is None else Purpose.WRITES, one.destination, one.reads)
+    written = next(iter(written_tables(tree, one.identifiers, one.naming.qualify)), None)
+    table = one.destination or (str(written) if written is not None else None)
+    inserts = isinstance(tree, exp.Insert) and isinstance(tree.args.get("expression"), exp.Query)
+    return replace(
+        one.does(Purpose.CONTEXT if table is None else Purpose.WRITES, table, one.reads),
+        drops=isinstance(tree, exp.Drop) and len(tree.args.get("tables") or ()) < 2,
+        alterations=_alterations(tree, one.identifiers),
+        fills=inserts or isinstance(tree, exp.Merge),
+        by_position=inserts and not isinstance(tree.this, exp.Schema),
     )
 
 

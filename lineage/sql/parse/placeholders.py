@@ -122,77 +122,109 @@ def fill_placeholders(text: str, dialect: Dialect) -> FilledText:
     if not any(map(text.__contains__, "{&#%@")) or not _SIGNS.search(text):  # the pattern takes ten times as long
         return FilledText(text)
 
-    seen, quotes = 0, 0  # how far the text is scanned, and the number of quotes in the last line scanned
-    doubts: list[Diagnostic] = []
-    names: dict[str, str] = {}
-    placeholders: dict[int, Placeholder] = {}
+    return _Filling(text, dialect).result()
 
-    def note(match: re.Match[str], role: PlaceholderRole) -> None:
-        placeholders[match.start()] = Placeholder(" ".join(match.group().split()), role)
 
-    def doubt(match: re.Match[str], message: str) -> None:
-        if "--" in text[text.rfind("\n", 0, match.start()) + 1 : match.start()]:
-            return
-        span = Span.locate(text, *match.span())
-        doubts.append(Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, span, _HINT))
+class _Filling:
+    """Fills in the placeholders of one text, from its start to its end."""
 
-    def filled(match: re.Match[str]) -> str:
-        nonlocal seen, quotes
-        line = text.rfind("\n", seen, match.start()) + 1
-        quotes = text.count("'", line, match.start()) if line else quotes + text.count("'", seen, match.start())
-        seen = match.start()
+    def __init__(self, text: str, dialect: Dialect) -> None:
+        self._text = text
+        self._dialect = dialect
+        self._doubts: list[Diagnostic] = []
+        self._names: dict[str, str] = {}
+        self._placeholders: dict[int, Placeholder] = {}
+        self._seen = 0
+        self._quotes = 0
+        """How many quotes there are in the last line, up to where the text is `seen`."""
+
+    def result(self) -> FilledText:
+        filled = _PLACEHOLDER.sub(self._fill, self._text)
+        return FilledText(filled, tuple(self._doubts), self._names, self._placeholders)
+
+    def _fill(self, match: re.Match[str]) -> str:
         found, kind = match.group(), match.lastgroup
+        in_string = self._is_in_string(match.start())
         if kind == "blank":
             if branch := _BRANCH.match(found):
-                doubt(
-                    match,
-                    f"the template's `{branch.group(1)}` is not executed: its body is read once, as it is written",
-                )
+                tag = branch.group(1)
+                self._doubt(match, f"the template's `{tag}` is not executed: its body is read once, as it is written")
             return _spaces(found)
-        if kind == "amp" and not dialect.has_ampersand_variables:
-            return found
-        before, after = text[max(0, match.start() - 24) : match.start()], text[match.end() : match.end() + 1]
-        if kind == "at" and not (
-            dialect.needs_no_semicolon and _is_in_name(before, text[match.end() : match.end() + 80])
-        ):
+        if not self._is_placeholder(match):
             return found
         if kind == "jinja" and (reference := _REF.match(found)):
             return _pad(".".join(_QUOTED.findall(reference.group(1))), found)
-        if quotes % 2 == 1:  # inside a string
+        if in_string:
             return re.sub(r"['\"]", "_", found)
         name = _NAME.search(found)
-        shown = name.group() + ("(…)" if "(" in found else "") if name is not None else "…"
         is_call = kind == "jinja" and "(" in found
         if is_call and name is not None and name.group() == "config":
             return _spaces(found)
+        shown = name.group() + ("(…)" if "(" in found else "") if name is not None else "…"
+        before, after = self._before(match), self._text[match.end() : match.end() + 1]
         if _BEFORE_A_NAME.search(before) or re.match(r"[\w.]", after):
-            written = re.sub(r"\W", "_", found)
-            note(match, PlaceholderRole.NAME)
-            if kind == "jinja":
-                names[written] = " ".join(found.split())
-            if names.get(written) != THIS:
-                doubt(match, f"a part of this name is the placeholder `{shown}`")
-            return written
-        mark = f"__tpl{len(names)}"
-        if (
-            is_call
-            and _stands_for_a_query(text, match)
-            and (query := _written_over(found, ("select", "*", "from", mark))) is not None
-        ):
-            names[mark] = " ".join(found.split())
-            role, written = PlaceholderRole.NAME, query
-        elif is_call and _adds_a_clause(before, text, match.end()):
-            role, written = PlaceholderRole.CLAUSE, _spaces(found)
-        else:
-            is_value = kind == "percent" or (_BEFORE_A_VALUE.search(before) and _VALUE.fullmatch(found))
-            role = PlaceholderRole.VALUE if is_value else PlaceholderRole.CALL
-            written = _pad("0" * len(found.split("\n", 1)[0]), found)
-        note(match, role)
-        if role is not PlaceholderRole.VALUE:
-            doubt(match, f"`{shown}` is not expanded: it may name columns or tables")
+            return self._part_of_name(match, shown)
+        return (self._call(match, before, shown) if is_call else None) or self._value(match, before, shown)
+
+    def _before(self, match: re.Match[str]) -> str:
+        return self._text[max(0, match.start() - 24) : match.start()]
+
+    def _is_in_string(self, start: int) -> bool:
+        line = self._text.rfind("\n", self._seen, start) + 1
+        self._quotes = (0 if line else self._quotes) + self._text.count("'", line or self._seen, start)
+        self._seen = start
+        return self._quotes % 2 == 1
+
+    def _is_placeholder(self, match: re.Match[str]) -> bool:
+        """Return whether the dialect knows a sign; elsewhere `&x` is an operator, and `@x` a variable."""
+        if match.lastgroup == "amp":
+            return self._dialect.has_ampersand_variables
+        if match.lastgroup == "at":
+            after = self._text[match.end() : match.end() + 80]
+            return self._dialect.needs_no_semicolon and _is_in_name(self._before(match), after)
+        return True
+
+    def _part_of_name(self, match: re.Match[str], shown: str) -> str:
+        written = re.sub(r"\W", "_", match.group())
+        self._note(match, PlaceholderRole.NAME)
+        if match.lastgroup == "jinja":
+            self._names[written] = " ".join(match.group().split())
+        if self._names.get(written) != THIS:
+            self._doubt(match, f"a part of this name is the placeholder `{shown}`")
         return written
 
-    return FilledText(_PLACEHOLDER.sub(filled, text), tuple(doubts), names, placeholders)
+    def _call(self, match: re.Match[str], before: str, shown: str) -> str | None:
+        """Return what stands for a macro call in the place of a query or clause; None in the place of a value."""
+        found, mark = match.group(), f"__tpl{len(self._names)}"
+        query = _written_over(found, ("select", "*", "from", mark)) if _stands_for_a_query(self._text, match) else None
+        if query is not None:
+            self._names[mark] = " ".join(found.split())
+            return self._unexpanded(match, PlaceholderRole.NAME, query, shown)
+        if _adds_a_clause(before, self._text, match.end()):
+            return self._unexpanded(match, PlaceholderRole.CLAUSE, _spaces(found), shown)
+        return None
+
+    def _value(self, match: re.Match[str], before: str, shown: str) -> str:
+        found = match.group()
+        written = _pad("0" * len(found.split("\n", 1)[0]), found)
+        if match.lastgroup == "percent" or (_BEFORE_A_VALUE.search(before) and _VALUE.fullmatch(found)):
+            self._note(match, PlaceholderRole.VALUE)
+            return written
+        return self._unexpanded(match, PlaceholderRole.CALL, written, shown)
+
+    def _unexpanded(self, match: re.Match[str], role: PlaceholderRole, written: str, shown: str) -> str:
+        self._note(match, role)
+        self._doubt(match, f"`{shown}` is not expanded: it may name columns or tables")
+        return written
+
+    def _note(self, match: re.Match[str], role: PlaceholderRole) -> None:
+        self._placeholders[match.start()] = Placeholder(" ".join(match.group().split()), role)
+
+    def _doubt(self, match: re.Match[str], message: str) -> None:
+        if "--" in self._text[self._text.rfind("\n", 0, match.start()) + 1 : match.start()]:
+            return
+        span = Span.locate(self._text, *match.span())
+        self._doubts.append(Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, span, _HINT))
 
 
 def _adds_a_clause(before: str, text: str, end: int) -> bool:

@@ -11,9 +11,9 @@ from lineage.sql.procedural.assignments import QUERIES, assignments_within, with
 from lineage.sql.procedural.declarations import declares, open_with_arguments
 from lineage.sql.procedural.dynamic import execution_of, operands_of, unknown_sql
 from lineage.sql.procedural.parameters import COMMA, arguments_of, output_positions
-from lineage.sql.procedural.program_steps import BlockKind, ProgramPiece, ProgramStep
+from lineage.sql.procedural.program_steps import BlockKind, FunctionBody, ProgramPiece, ProgramStep
 from lineage.sql.procedural.returning import function_body
-from lineage.sql.procedural.text.routines import body_of, holds_statements, is_routine, overloads
+from lineage.sql.procedural.text.routines import Body, body_of, holds_statements, is_routine, overloads
 from lineage.sql.procedural.text.tokens import STRINGS, Fragment, fragment_of, make_token, tokens_of, word_of
 from lineage.sql.procedural.walk import Frame, Walk, head
 
@@ -148,9 +148,8 @@ def routine(walk: Walk, position: int) -> int | None:
     """CREATE PROCEDURE, FUNCTION, TRIGGER, PACKAGE: emit the header as a statement, then those of the body."""
     words = walk.words
     nested = words[position] in ("PROCEDURE", "FUNCTION")
-    if not nested and not is_routine(words[position + 1 : position + 12]):
-        return None
-    if nested and not (walk.frames and walk.frames[-1].kind in ("section", "package")):
+    in_section = bool(walk.frames) and walk.frames[-1].kind in ("section", "package")
+    if not (in_section if nested else is_routine(words[position + 1 : position + 12])):
         return None
     body = body_of(walk.tokens, words, position, walk.dialect)
     if body is None:
@@ -159,18 +158,12 @@ def routine(walk: Walk, position: int) -> int | None:
         for start, stop in defined:
             walk.reader.read([*walk.tokens[position : defined[0][0]], *walk.tokens[start:stop]], walk.blocks())
         return walk.after(end)
-    function = None
+    header = walk.tokens[position : body.start]
+    function = None if nested else _function(walk, header, body)
+    _note_outputs(walk, header)
     if not nested:
-        header = walk.tokens[position : body.start]
-        inner = walk.tokens[body.start :]
-        if body.string is not None:
-            inner = tokens_of(fragment_of(body.string, walk.text, walk.dialect), walk.text, walk.dialect)
-        function = function_body(header, body, inner, walk.batches)
         step = ProgramStep("CREATE_" + body.kind, blocks=walk.blocks(), function=function)
-        _note_outputs(walk, header)
         walk.reader.pieces.append(ProgramPiece(header, step, False))
-    else:
-        _note_outputs(walk, walk.tokens[position : body.start])
     frame = Frame("routine", walk.reader.block(BlockKind.ROUTINE), single=not walk.batches, batch=walk.batches)
     if walk.batches:
         walk.batch_ends()
@@ -181,27 +174,43 @@ def routine(walk: Walk, position: int) -> int | None:
             declares(walk, [walk.names.fold(function.name)])
     walk.reader.changed = []
     if body.kind in ("TRIGGER", "FUNCTION"):
-        _changed_rows(walk, walk.tokens[position : body.start], body.kind)
+        _changed_rows(walk, header, body.kind)
     if body.string is not None:
-        if body.language in ("", "SQL", "PLPGSQL", "PLSQL"):
-            fragment = fragment_of(body.string, walk.text, walk.dialect)
-            if holds_statements([word_of(token) for token in tokens_of(fragment, walk.text, walk.dialect)[:1]]):
-                walk.inner(fragment)
-        return walk.after(walk.end(body.start))
+        return _string(walk, body, body.string)
     if body.is_expression:
-        end = walk.end(body.start)
-        if words[body.start] == "TABLE":  # DuckDB's table macro
-            walk.emit(body.start + 1, end, ProgramStep("RETURN"))
-            return walk.after(end)
-        if "SELECT" in words[body.start : end]:
-            return_statement(walk, body.start - (words[body.start] != "RETURN"))
-            return end
-        return walk.after(end)
+        return _expression(walk, body)
     if body.has_section:
         walk.frames.append(Frame("package" if body.kind == "PACKAGE" else "section"))
         if body.kind == "PACKAGE":
             _open_package(walk, words[position : body.start])
     return body.start
+
+
+def _function(walk: Walk, header: Sequence[Token], body: Body) -> FunctionBody | None:
+    inner = walk.tokens[body.start :]
+    if body.string is not None:
+        inner = tokens_of(fragment_of(body.string, walk.text, walk.dialect), walk.text, walk.dialect)
+    return function_body(header, body, inner, walk.batches)
+
+
+def _string(walk: Walk, body: Body, string: Token) -> int:
+    """Read a body that is a string, if it is in a language of SQL; return where its statement ends."""
+    if body.language in ("", "SQL", "PLPGSQL", "PLSQL"):
+        fragment = fragment_of(string, walk.text, walk.dialect)
+        if holds_statements([word_of(token) for token in tokens_of(fragment, walk.text, walk.dialect)[:1]]):
+            walk.inner(fragment)
+    return walk.after(walk.end(body.start))
+
+
+def _expression(walk: Walk, body: Body) -> int:
+    """Read a body that is what the function returns; return where its statement ends."""
+    words, end = walk.words, walk.end(body.start)
+    if words[body.start] == "TABLE":  # DuckDB's table macro
+        walk.emit(body.start + 1, end, ProgramStep("RETURN"))
+    elif "SELECT" in words[body.start : end]:
+        return_statement(walk, body.start - (words[body.start] != "RETURN"))
+        return end
+    return walk.after(end)
 
 
 def _open_package(walk: Walk, header: list[str]) -> None:

@@ -188,16 +188,23 @@ def execution_of(tokens: Sequence[Token], constants: Constants, names: Names) ->
     expression = tokens[at:stop]
     if not expression:
         return None
+    is_sql = at > 0 and word_of(tokens[at - 1]) == "IMMEDIATE"  # never a procedure
+    if not is_sql and not _is_text(expression, constants, names):
+        return None
     first = word_of(expression[0])
-    is_string = expression[0].token_type in STRINGS or first in ("(", "CONCAT", "FORMAT", "@", ":")
-    is_string = is_string or (at > 0 and word_of(tokens[at - 1]) == "IMMEDIATE")  # always SQL, never a procedure
-    if not is_string and not any(token.token_type in _JOINERS for token in expression):
-        name, after = names.read(expression, [word_of(token) for token in expression], 0)
-        if name is None or after < len(expression) or constants.value(expression, names) is None:
-            return None
     if first == "@" and word_of(expression[-1]) != ")" and len(expression) > 2 and "=" in map(word_of, expression):
         return None  # EXEC @result = procedure
     return _build([expression], constants, names)
+
+
+def _is_text(expression: Sequence[Token], constants: Constants, names: Names) -> bool:
+    """Return whether what is executed is a text, not the name of a procedure."""
+    if expression[0].token_type in STRINGS or word_of(expression[0]) in ("(", "CONCAT", "FORMAT", "@", ":"):
+        return True
+    if any(token.token_type in _JOINERS for token in expression):
+        return True
+    name, after = names.read(expression, [word_of(token) for token in expression], 0)
+    return name is not None and after >= len(expression) and constants.value(expression, names) is not None
 
 
 def _renaming(tokens: Sequence[Token], constants: Constants, names: Names) -> Execution | None:

@@ -27,7 +27,26 @@ def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], 
     """
     if body.kind not in ("FUNCTION", "MACRO") or body.language not in _SQL:
         return None
-    words = [word_of(token) for token in tokens]
+    span = _returned(body, [word_of(token) for token in tokens], batches)
+    found = tuple(tokens[span.start : span.stop]) if span is not None else ()
+    name = function_name(header)
+    if not found or not name:
+        return None
+    at = _name_at(header)
+    schema = header[at - 2].text.lower() if at > 1 and word_of(header[at - 1]) == "." else ""
+    arguments = " ".join(token.text.lower() for token in _in_bracket(header, at + 1))
+    own = [word_of(token) for token in header]
+    several = any(own[i : i + 2] in (["RETURNS", "SETOF"], ["RETURNS", "TABLE"]) for i in range(len(own)))
+    declared = operands_of(_in_bracket(header, at + 1), COMMA)
+    results, others = _results(declared)
+    given = tuple(name for name in body.parameters if name not in others)
+    is_variadic = bool(declared) and "VARIADIC" in map(word_of, declared[-1][:2])
+    columns, path = _columns(header) or results, function_search_path(header)
+    return FunctionBody(name, given, found, columns, schema, arguments, path, several, is_variadic)
+
+
+def _returned(body: Body, words: Sequence[str], batches: bool) -> range | None:
+    """Return where in a body the expression or query is that it returns; None if it does more than return it."""
     if words[:1] == ["DECLARE"]:
         return None
     start = 0
@@ -47,24 +66,7 @@ def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], 
         end += 1
     if is_block and words[end : end + 1] == [";"] and words[end + 1 : end + 2] != ["END"]:
         return None
-    found = tuple(tokens[start:end])
-    at = _name_at(header)
-    name = function_name(header)
-    if not found or not name:
-        return None
-    schema = header[at - 2].text.lower() if at > 1 and word_of(header[at - 1]) == "." else ""
-    arguments, path = (
-        " ".join(token.text.lower() for token in _in_bracket(header, at + 1)),
-        function_search_path(header),
-    )
-    own = [word_of(token) for token in header]
-    several = any(own[i : i + 2] in (["RETURNS", "SETOF"], ["RETURNS", "TABLE"]) for i in range(len(own)))
-    declared = operands_of(_in_bracket(header, at + 1), COMMA)
-    results, others = _results(declared)
-    given = tuple(name for name in body.parameters if name not in others)
-    is_variadic = bool(declared) and "VARIADIC" in map(word_of, declared[-1][:2])
-    columns = _columns(header) or results
-    return FunctionBody(name, given, found, columns, schema, arguments, path, several, is_variadic)
+    return range(start, end)
 
 
 def _last_statement(words: Sequence[str], start: int) -> int:

@@ -57,6 +57,7 @@ def inner_region(level: Level, behind: int, role: str, opener: str, *, pure: boo
     """Return the region that a bracket begins in a level, and whether it is a row of constants.
 
     `behind` and `role` describe the piece before the bracket; `pure`: that piece is the name of a pure function.
+    The first case that fits decides, in the order of the native scanner's twin (`contexts.rs`).
     """
     region = level.region
     is_row = False

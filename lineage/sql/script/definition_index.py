@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import insort
 from collections import defaultdict
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from operator import itemgetter
 
 from lineage.sql.script.definitions import Definition, Position
@@ -47,12 +47,8 @@ class DefinitionIndex:
             self._index(use[0])
         before: tuple[Position, Definition] | None = None
         gone: tuple[Position, Definition] | None = None
-        for position, definition in self._definers.get(name, ()):
-            if position == use or definition.only_adds:
-                continue
+        for position, definition in self._definers_seen_by(use, name):
             elsewhere = position[0] != use[0]
-            if definition.session and elsewhere:
-                continue
             if definition.until is not None and (use > definition.until or (elsewhere and use < position)):
                 # Dropped, replaced or renamed. Texts may not be in execution order, so the use may still mean it.
                 if elsewhere and definition.temporary and (gone is None or position > gone[0]):
@@ -67,6 +63,13 @@ class DefinitionIndex:
             elif before is None or (before[0] > use and position < before[0]):
                 before = (position, definition)
         return before or gone
+
+    def _definers_seen_by(self, use: Position, name: str) -> Iterator[tuple[Position, Definition]]:
+        """Yield what makes a table, except for what is of another text's session."""
+        for position, definition in self._definers.get(name, ()):
+            is_of_other = definition.session and position[0] != use[0]
+            if position != use and not definition.only_adds and not is_of_other:
+                yield position, definition
 
     def last(self, name: str, use: Position) -> tuple[Position, Definition] | None:
         """Return the definition of the final table of a name, except one by the use itself."""

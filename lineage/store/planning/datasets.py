@@ -119,43 +119,59 @@ def describe_datasets(state: GraphState, intake: Intake, wanted: Container[str],
     for news in intake.datasets:
         if news.key not in wanted:
             continue
-        dataset, record = state.datasets[news.key], news.record
-        late = news.at < dataset.last_seen
-        before_schema = record.schema_known and dataset.schema_at is not None and news.at < dataset.schema_at
-        named = record.kind is not DatasetKind.TABLE or intake.references[news.key].defined or record.is_kind_stated
-        if named and (dataset.kind_at is None or news.at >= dataset.kind_at):
-            dataset = replace(dataset, kind=record.kind, kind_at=news.at)
-        if record.is_spelled and (dataset.spelled_at is None or news.at >= dataset.spelled_at):
-            spelling = spelling_of(dataset.name, record.spelling)
-            dataset = replace(dataset, spelling=spelling, spelled_at=news.at)
-        state.datasets[news.key] = replace(
-            dataset,
-            dialect=(dataset.dialect or record.dialect) if late else (record.dialect or dataset.dialect),
-            schema_known=dataset.schema_known or record.schema_known,
-            aliases=tuple(sorted({*dataset.aliases, *record.aliases})),
-        )
-        dropped = 0
-        for position, column in enumerate(record.columns):
-            placed = column
-            if before_schema:
-                # The newest schema has the ordinals of all its columns; others have none.
-                placed = replace(column, ordinal=None)
-            elif record.schema_known and column.ordinal is None and not column.inferred:
-                placed = replace(column, ordinal=position)
-            key = column_key(news.key, column.path)
-            known = state.columns.get(key)
-            if dataset.schema_at is not None and is_unsupported(state, news.key, column, news.at):
-                continue
-            if dropped and placed.ordinal is not None:
-                placed = replace(placed, ordinal=placed.ordinal - dropped)
-            complete_column(state, news.key, placed, news.at, late=before_schema if record.schema_known else late)
-            if not column.is_only_used and (ended := _dropped_after(news.at, known, drops.get(key, ()))) is not None:
-                dropped += 1
-                state.columns[key] = replace(state.columns[key].without_ordinal(), dropped_at=ended)
-            if before_schema and (known is None or known.inferred or known.ordinal is None):
-                outdated.add(key)
-                if state.columns[key].last_ordinal is None:
-                    state.columns[key] = replace(state.columns[key], last_ordinal=position)
+        before = state.datasets[news.key]
+        late = news.at < before.last_seen
+        is_named = intake.references[news.key].defined
+        state.datasets[news.key] = _described(before, news, late=late, is_named=is_named)
+        outdated |= _describe_columns(state, news, before, late, drops)
+    return outdated
+
+
+def _described(dataset: StoredDataset, news: DatasetNews, *, late: bool, is_named: bool) -> StoredDataset:
+    """Return a dataset with what a record says of it; `is_named`: the batch defines it, so that its kind is known."""
+    record = news.record
+    is_kind_known = record.kind is not DatasetKind.TABLE or is_named or record.is_kind_stated
+    if is_kind_known and (dataset.kind_at is None or news.at >= dataset.kind_at):
+        dataset = replace(dataset, kind=record.kind, kind_at=news.at)
+    if record.is_spelled and (dataset.spelled_at is None or news.at >= dataset.spelled_at):
+        dataset = replace(dataset, spelling=spelling_of(dataset.name, record.spelling), spelled_at=news.at)
+    return replace(
+        dataset,
+        dialect=(dataset.dialect or record.dialect) if late else (record.dialect or dataset.dialect),
+        schema_known=dataset.schema_known or record.schema_known,
+        aliases=tuple(sorted({*dataset.aliases, *record.aliases})),
+    )
+
+
+def _describe_columns(
+    state: GraphState, news: DatasetNews, dataset: StoredDataset, late: bool, drops: Drops
+) -> set[str]:
+    """Update the columns of a record; return those that only an older schema has. `dataset` is as it was before."""
+    record = news.record
+    outdated: set[str] = set()
+    before_schema = record.schema_known and dataset.schema_at is not None and news.at < dataset.schema_at
+    dropped = 0
+    for position, column in enumerate(record.columns):
+        placed = column
+        if before_schema:
+            # The newest schema has the ordinals of all its columns; others have none.
+            placed = replace(column, ordinal=None)
+        elif record.schema_known and column.ordinal is None and not column.inferred:
+            placed = replace(column, ordinal=position)
+        key = column_key(news.key, column.path)
+        known = state.columns.get(key)
+        if dataset.schema_at is not None and is_unsupported(state, news.key, column, news.at):
+            continue
+        if dropped and placed.ordinal is not None:
+            placed = replace(placed, ordinal=placed.ordinal - dropped)
+        complete_column(state, news.key, placed, news.at, late=before_schema if record.schema_known else late)
+        if not column.is_only_used and (ended := _dropped_after(news.at, known, drops.get(key, ()))) is not None:
+            dropped += 1
+            state.columns[key] = replace(state.columns[key].without_ordinal(), dropped_at=ended)
+        if before_schema and (known is None or known.inferred or known.ordinal is None):
+            if state.columns[key].last_ordinal is None:
+                state.columns[key] = replace(state.columns[key], last_ordinal=position)
+            outdated.add(key)
     return outdated
 
 

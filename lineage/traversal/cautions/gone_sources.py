@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +11,7 @@ from lineage.frozen import frozen
 from lineage.model.batch import JobKind
 from lineage.model.names import dataset_of, is_column_key
 from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredEdge, StoredJob
 from lineage.traversal.cautions.broken_reads import broken_reads
 
 __all__ = ["GoneSource", "gone_sources"]
@@ -57,23 +58,16 @@ def gone_sources(store: GraphStore, keys: Collection[str]) -> list[GoneSource]:
         StoreError: the store could not be read.
     """
     owners = {dataset_of(key) for key in keys}
-    writers = store.writers_of(owners, tuple(JobKind)) if owners else {}
-    wrote = {one.job for listed in writers.values() for one in listed if one.until is None}
-    jobs = [one for one in store.jobs(wrote) if one.retired_at is None] if wrote else []
-    read = {one.key: one for one in store.datasets({key for job in jobs for key in job.reads})} if jobs else {}
-    columns = {one.key: one for one in store.columns(sorted(read), dropped=True)} if read else {}
+    jobs = _writing_jobs(store, owners)
+    if not jobs:
+        return []
+    read = {one.key: one for one in store.datasets({key for job in jobs for key in job.reads})}
+    columns = {one.key: one for one in store.columns(sorted(read), dropped=True)}
     gone = {key for key, one in read.items() if one.dropped_at is not None}
     gone |= {key for key, one in columns.items() if one.dropped_at is not None or one.dataset in gone}
-    tables = {dataset_of(key) for key in gone}
-    seen: dict[datetime, set[str]] = defaultdict(set)
-    for job in jobs:
-        if not tables.isdisjoint(job.reads):
-            seen[job.last_seen].add(job.key)
     ended = [
         edge
-        for at, seen_then in seen.items()
-        for edge in store.edges_into(sorted(owners), as_of=at)
-        if edge.job in seen_then and edge.valid_to is not None and edge.source in gone
+        for edge in _last_edges(store, owners, jobs, gone)
         if edge.target in keys or dataset_of(edge.target) in keys or edge.target in owners
     ]
     if not ended:
@@ -85,18 +79,47 @@ def gone_sources(store: GraphStore, keys: Collection[str]) -> list[GoneSource]:
         table = targets.get(dataset_of(key)) or read[dataset_of(key)]
         return f"{table.display_name}.{columns[key].display_path}" if key in columns else table.display_name
 
-    broken = {(one.column, one.reader) for one in broken_reads(store, sorted(targets))}
-    live = {edge.target for edge in store.edges_into(sorted(targets))}
-    by_column = {(dataset_of(e.source), dataset_of(e.target)) for e in ended if is_column_key(e.source)}
     found = {
         GoneSource(edge.source, name(edge.source), edge.target, name(edge.target), edge.job, until)
-        for edge in ended
+        for edge in _untold(store, ended, targets)
         if (until := edge.valid_to) is not None
-        and (edge.source, dataset_of(edge.target)) not in broken
-        and (edge.source, dataset_of(edge.target)) not in by_column  # its columns are named
-        and not (edge.target in live and _had_sources(store, edge.source, until))
     }
     return sorted(found, key=lambda one: (one.target_name, one.name, one.until, one.target, one.source, one.job))
+
+
+def _writing_jobs(store: GraphStore, owners: Collection[str]) -> list[StoredJob]:
+    """Return the jobs that write these tables now."""
+    writers = store.writers_of(owners, tuple(JobKind)) if owners else {}
+    wrote = {one.job for listed in writers.values() for one in listed if one.until is None}
+    return [one for one in store.jobs(wrote) if one.retired_at is None] if wrote else []
+
+
+def _last_edges(
+    store: GraphStore, owners: Collection[str], jobs: Iterable[StoredJob], gone: Collection[str]
+) -> Iterator[StoredEdge]:
+    """Yield what has ended of the edges from what is gone, as each job was when it was seen last."""
+    tables = {dataset_of(key) for key in gone}
+    seen: dict[datetime, set[str]] = defaultdict(set)
+    for job in jobs:
+        if not tables.isdisjoint(job.reads):
+            seen[job.last_seen].add(job.key)
+    for at, seen_then in seen.items():
+        for edge in store.edges_into(sorted(owners), as_of=at):
+            if edge.job in seen_then and edge.valid_to is not None and edge.source in gone:
+                yield edge
+
+
+def _untold(store: GraphStore, ended: Sequence[StoredEdge], targets: Collection[str]) -> Iterator[StoredEdge]:
+    """Yield the edges of which nothing else tells that their source is gone."""
+    told = {(one.column, one.reader) for one in broken_reads(store, sorted(targets))}
+    live = {edge.target for edge in store.edges_into(sorted(targets))}
+    told |= {(dataset_of(one.source), dataset_of(one.target)) for one in ended if is_column_key(one.source)}
+    for edge in ended:
+        is_told = (edge.source, dataset_of(edge.target)) in told
+        if edge.valid_to is None or is_told:
+            continue
+        if edge.target not in live or not _had_sources(store, edge.source, edge.valid_to):
+            yield edge
 
 
 def _had_sources(store: GraphStore, key: str, until: datetime) -> bool:

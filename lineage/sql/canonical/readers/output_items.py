@@ -75,29 +75,31 @@ def _star(
         if isinstance(one, exp.Alias)
     }
     given = [(key, len(star.args.get(key) or [])) for key in ("replace", "rename")]
-    if given != [("replace", len(replaced)), ("rename", len(renamed))]:
-        raise UnsupportedError
     numbers = [n for n, item in enumerate(block.items) if alias in (None, item.alias)]
-    if not numbers:
+    if given != [("replace", len(replaced)), ("rename", len(renamed))] or not numbers:
         raise UnsupportedError
-    merges = bool(block.merged)
     merged_seen: set[str] = set()
     for number in numbers:
         item = block.items[number]
-        for name, value in item.relation.columns:
-            if name in left_out:
-                continue
-            if name in item.hidden and alias is None:
-                if name in merged_seen:
-                    continue
-                merged_seen.add(name)
-                seen = block.merged[name]
-            else:
-                seen = block.refer(number, value)
-            certain = item.relation.is_ordered and not merges
-            yield Item(renamed.get(name, name), replaced.get(name, seen), is_certain=certain)
+        certain = item.relation.is_ordered and not block.merged
+        for name, seen in _columns(block, number, alias, merged_seen):
+            if name not in left_out:
+                yield Item(renamed.get(name, name), replaced.get(name, seen), is_certain=certain)
         if item.relation.is_open:
             if left_out or replaced or renamed or item.hidden:
                 raise UnsupportedError
             rest = item.relation.rest
             yield Item("*", ValueForm(rest), rest if len(block.row_items) == 1 else digest("star", number, rest), False)
+
+
+def _columns(
+    block: BlockForm, number: int, alias: str | None, merged_seen: set[str]
+) -> Iterator[tuple[str, ValueForm]]:
+    """Yield the columns of an item of FROM that a star shows; one that USING merges only at its first item."""
+    item = block.items[number]
+    for name, value in item.relation.columns:
+        if alias is not None or name not in item.hidden:
+            yield name, block.refer(number, value)
+        elif name not in merged_seen:
+            merged_seen.add(name)
+            yield name, block.merged[name]

@@ -27,6 +27,21 @@ def content_of(lookup: Lookup, name: str) -> str:
     return digest("of", name, (found if found is not None else base_table(name)).content)
 
 
+def _paired_columns(left: TableForm, right: TableForm, *, by_name: bool) -> list[tuple[str, ValueForm, ValueForm]]:
+    """Return the columns of a set operation, each with its value on either side.
+
+    Raises:
+        UnsupportedError: the sides have different numbers of columns.
+    """
+    if by_name:
+        names = dict.fromkeys(name for name, _ in (*left.columns, *right.columns))
+        missing = ValueForm(digest("no column"))
+        return [(name, left.find(name) or missing, right.find(name) or missing) for name in names]
+    if len(left.columns) != len(right.columns):
+        raise UnsupportedError
+    return [(name, one, other) for (name, one), (_, other) in zip(left.columns, right.columns, strict=True)]
+
+
 class QueryReader(SelectReader):
     """Reads the queries of one statement."""
 
@@ -100,17 +115,10 @@ class QueryReader(SelectReader):
         right = self.query(tree.args["expression"], parent, ctes)
         if not all(one.is_ordered and not one.is_open for one in (left, right)):
             raise UnsupportedError
-        by_name = bool(tree.args.get("by_name"))
-        if by_name:
-            names = list(dict.fromkeys(name for name, _ in (*left.columns, *right.columns)))
-            missing = ValueForm(digest("no column"))
-            pairs = [(name, left.find(name) or missing, right.find(name) or missing) for name in names]
-        elif len(left.columns) == len(right.columns):
-            pairs = [(name, one, other) for (name, one), (_, other) in zip(left.columns, right.columns, strict=True)]
-        else:
-            raise UnsupportedError
+        pairs = _paired_columns(left, right, by_name=bool(tree.args.get("by_name")))
         kind = type(tree).__name__
         distinct = bool(tree.args.get("distinct"))
+        values = sorted((one.digest, other.digest) for _, one, other in pairs) if distinct or kind != "Union" else []
         columns = tuple(
             (name, ValueForm(digest("either", one.digest, other.digest), stability=worst((one, other))))
             for name, one, other in pairs
@@ -119,7 +127,7 @@ class QueryReader(SelectReader):
         block.stability = max(left.stability, right.stability)
         rows = digest("set operation", kind, distinct, left.rows, right.rows)
         if distinct or kind != "Union":
-            rows = digest(rows, sorted((one.digest, other.digest) for _, one, other in pairs))
+            rows = digest(rows, values)
             block.stability = worst((value for _, value in columns), block.stability)
         block.rows = rows
         order = digest(rows, left.order, right.order)
@@ -131,7 +139,6 @@ class QueryReader(SelectReader):
             keys.append((self._order_key(ordered.this, None, items), [list(flag) for flag in flags]))
         self._limit(tree, block, keys, order)
         written = digest(kind, distinct)
-        values = sorted((one.digest, other.digest) for _, one, other in pairs) if distinct or kind != "Union" else []
         block.note("set operation", [kind, distinct, [list(pair) for pair in values]], written)
         clauses = (*block.clauses, *left.clauses, *right.clauses)
         stored = digest("stored", block.rows, keys, order)

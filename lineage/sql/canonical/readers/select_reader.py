@@ -14,6 +14,7 @@ from lineage.sql.canonical.readers.from_reader import FromReader, allow_only
 from lineage.sql.canonical.readers.output_items import Item, read_items
 from lineage.sql.canonical.readers.template_forms import macro_clause
 from lineage.sql.canonical.readers.value_forms import conditions, contains_aggregate
+from lineage.sql.resolve.scopes.alias_visibility import alias_visibility
 
 __all__ = ["SelectReader"]
 
@@ -37,6 +38,36 @@ def _visible(unique: Collection[frozenset[str]], values: Sequence[ValueForm]) ->
     return frozenset(key for key in unique if key <= stable)
 
 
+def _note_unknown(block: BlockForm) -> None:
+    """Let the rows depend on the functions and macros that nothing is known of."""
+    if block.wild:
+        wild = sorted(set(block.wild))
+        block.rows = digest("with unknown", block.rows, wild)
+        for phrase in sorted(block.unknown_functions) or ["unknown syntax"]:
+            block.note(phrase, wild, wild)
+        if block.is_unread:
+            block.stability = Stability.VOLATILE
+    for text in sorted(set(block.templates)):  # what they are made of upstream is part of their values
+        block.rows = digest("template", block.rows, text)
+        block.note(macro_clause(text), text, text)
+
+
+def _group_as_one(tree: exp.Expr, block: BlockForm) -> None:
+    """Let aggregates without GROUP BY make one row of all.
+
+    Raises:
+        UnsupportedError: HAVING stands without one.
+    """
+    read = [*tree.expressions, *(tree.args[key] for key in ("having", "qualify", "order") if tree.args.get(key))]
+    if any(contains_aggregate(one) for one in read):
+        block.keys = frozenset()
+        block.unique = {block.keys}
+        block.rows = digest("group", block.rows, [])
+        block.note("GROUP BY", [], [])
+    elif tree.args.get("having") is not None:
+        raise UnsupportedError
+
+
 class SelectReader(FromReader):
     """Reads the query blocks of one statement."""
 
@@ -51,7 +82,7 @@ class SelectReader(FromReader):
         block.windows = {
             str(self._identifiers.column(window.this)): window for window in tree.args.get("windows") or []
         }
-        hides = self._identifiers.dialect.name == "clickhouse"
+        hides = alias_visibility(self._identifiers.dialect.name).before_columns
         block.sees_aliases = hides
         self._filter(tree.args.get("where"), block, "WHERE")
         block.sees_aliases = True
@@ -65,33 +96,10 @@ class SelectReader(FromReader):
         block.sees_aliases = True
         self._filter(tree.args.get("qualify"), block, "QUALIFY")
         keys = self._order(tree, block, items, over)
-        if block.wild:
-            block.rows = digest("with unknown", block.rows, sorted(set(block.wild)))
-            for phrase in sorted(block.unknown_functions) or ["unknown syntax"]:
-                block.note(phrase, sorted(set(block.wild)), sorted(set(block.wild)))
-            if block.is_unread:
-                block.stability = Stability.VOLATILE
-        for text in sorted(set(block.templates)):  # what they are made of upstream is part of their values
-            block.rows = digest("template", block.rows, text)
-            block.note(macro_clause(text), text, text)
+        _note_unknown(block)
         values = [item.value for item in items]
-        digests = [value.digest for value in values]
         block.stability = max(block.stability, *(item.relation.stability for item in block.row_items), Stability.STABLE)
-        distinct = tree.args.get("distinct")
-        if distinct is not None:
-            if distinct.args.get("on") is not None:
-                on = [self._expressions.value(one, block) for one in distinct.args["on"].expressions]
-                block.rows = digest("distinct on", block.rows, [one.digest for one in on], keys, order)
-                block.unique.add(frozenset(one.digest for one in on))
-                block.note("DISTINCT ON", [[one.digest for one in on], keys], tree_digest(distinct, self._text))
-                block.note("ORDER BY", keys, self._clause_text(tree.args.get("order")))
-                block.stability = max(block.stability, Stability.TIES)
-            else:
-                block.rows = digest("distinct", block.rows, sorted(set(digests)))
-                block.unique.add(frozenset(digests))
-                listed = [tree_digest(one, self._text) for one in tree.expressions]
-                block.note("DISTINCT", sorted(set(digests)), listed)
-                block.stability = worst(values, block.stability)
+        self._distinct(tree, block, values, keys, order)
         self._limit(tree, block, keys, order)
         passed = not keys and [block.rows] == [item.relation.rows for item in block.items]
         rests = [item.rest for item in items if item.rest]
@@ -105,6 +113,28 @@ class SelectReader(FromReader):
             clauses=block.all_clauses,
             keys=frozenset() if block.wild or block.templates or any(rests) else _visible(block.unique, values),
         )
+
+    def _distinct(
+        self, tree: exp.Expr, block: BlockForm, values: Sequence[ValueForm], keys: Sequence[Part], order: str
+    ) -> None:
+        """Keep one row of each value of these, or of what DISTINCT ON names: the first in the order."""
+        distinct = tree.args.get("distinct")
+        if distinct is None:
+            return
+        if distinct.args.get("on") is not None:
+            on = [self._expressions.value(one, block).digest for one in distinct.args["on"].expressions]
+            block.rows = digest("distinct on", block.rows, on, keys, order)
+            block.unique.add(frozenset(on))
+            block.note("DISTINCT ON", [on, keys], tree_digest(distinct, self._text))
+            block.note("ORDER BY", keys, self._clause_text(tree.args.get("order")))
+            block.stability = max(block.stability, Stability.TIES)
+            return
+        digests = [value.digest for value in values]
+        block.rows = digest("distinct", block.rows, sorted(set(digests)))
+        block.unique.add(frozenset(digests))
+        listed = [tree_digest(one, self._text) for one in tree.expressions]
+        block.note("DISTINCT", sorted(set(digests)), listed)
+        block.stability = worst(values, block.stability)
 
     def _clause_text(self, clause: exp.Expr | None) -> str:
         return "" if clause is None else tree_digest(clause, self._text)
@@ -125,29 +155,10 @@ class SelectReader(FromReader):
     def _group(self, tree: exp.Expr, block: BlockForm) -> None:
         clause = tree.args.get("group")
         if clause is None:
-            read = [
-                *tree.expressions,
-                *(tree.args[key] for key in ("having", "qualify", "order") if tree.args.get(key)),
-            ]
-            if any(contains_aggregate(one) for one in read):
-                block.keys = frozenset()
-                block.unique = {block.keys}
-                block.rows = digest("group", block.rows, [])
-                block.note("GROUP BY", [], [])
-            elif tree.args.get("having") is not None:
-                raise UnsupportedError
+            _group_as_one(tree, block)
             return
         if clause.args.get("all"):
-            keys = [one.this if isinstance(one, exp.Alias) else one for one in tree.expressions]
-            if any(one.find(exp.Star) is not None and not one.find(exp.AggFunc) for one in keys):
-                raise UnsupportedError
-            found = [self._expressions.value(one, block) for one in keys if not contains_aggregate(one)]
-            block.stability = worst(found, block.stability)
-            block.keys = frozenset(value.digest for value in found)
-            block.unique = {block.keys}
-            block.rows = digest("group", block.rows, sorted(block.keys))
-            listed = [tree_digest(one, self._text) for one in keys if not contains_aggregate(one)]
-            block.note("GROUP BY", sorted({value.digest for value in found}), listed)
+            self._group_by_all(tree, block)
             return
         more = [
             (key, self._expressions.value(one, block).digest)
@@ -165,6 +176,19 @@ class SelectReader(FromReader):
         block.rows = digest("group", block.rows, sorted(block.keys), *more)
         meaning = [sorted({value.digest for value in keys_found}), *more]
         block.note("GROUP BY", meaning, tree_digest(clause, self._text))
+
+    def _group_by_all(self, tree: exp.Expr, block: BlockForm) -> None:
+        keys = [one.this if isinstance(one, exp.Alias) else one for one in tree.expressions]
+        if any(one.find(exp.Star) is not None and not one.find(exp.AggFunc) for one in keys):
+            raise UnsupportedError
+        keys = [one for one in keys if not contains_aggregate(one)]
+        found = [self._expressions.value(one, block) for one in keys]
+        block.stability = worst(found, block.stability)
+        block.keys = frozenset(value.digest for value in found)
+        block.unique = {block.keys}
+        block.rows = digest("group", block.rows, sorted(block.keys))
+        listed = [tree_digest(one, self._text) for one in keys]
+        block.note("GROUP BY", sorted({value.digest for value in found}), listed)
 
     def _key(self, node: exp.Expr, tree: exp.Expr, block: BlockForm) -> ValueForm:
         """Return the value of a key of GROUP BY, which may be the position of an output column."""

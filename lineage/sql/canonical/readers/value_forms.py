@@ -99,6 +99,11 @@ class Expressions:
             return self._query(node, block)
         if isinstance(node, NAMES_COLUMNS) and not self._is_one_column(node):
             raise UnsupportedError
+        return self._call(node, block)
+
+    def _call(self, node: exp.Expr, block: BlockForm) -> ValueForm:
+        """Return the value of a function or operator, by what is known of its kind."""
+        kind = type(node)
         function = node.expression if kind is exp.Dot and isinstance(node.expression, exp.Func) else node
         names = () if function is node else (str(node.this),)
         match self.functions.kind(node, self.text):

@@ -80,7 +80,10 @@ def define_anew(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("ALTER")
 def move_rows(s: Statement) -> Iterator[Tokens]:
-    """ALTER TABLE that moves rows from one table to another or renames; ClickHouse's ALTER TABLE … UPDATE."""
+    """ALTER TABLE that moves rows from one table to another or renames; ClickHouse's ALTER TABLE … UPDATE.
+
+    One case for each verb, a list as the grammars have it.
+    """
     if s.matches("ALTER", "MATERIALIZED", "VIEW") or (
         s.words[1:2] and s.words[1] in _KINDS and s.words[2:3] == ["TABLE"]
     ):
@@ -158,17 +161,22 @@ def _column_changes(s: Statement, table: Sequence[Token], start: int) -> Iterato
         elif words[0] == "RENAME" and "COLUMN" in words and words[at + 1 : at + 2] == ["TO"]:
             yield s.build("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", rest[2:3])
         elif words[0] in ("CHANGE", "MODIFY", "ALTER"):
-            name = rest[:1]
-            if words[0] == "CHANGE" and len(rest) > 2:
-                name = rest[1:2]
-                if rest[0].text != rest[1].text:
-                    yield s.build("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", name)
-            default = next((i for i, word in enumerate(words) if word in _DEFAULTS and i > at), None)
-            if default is not None and s.dialect.defaults_read_columns and item[default + 1 :]:
-                value = [*_until_option(item[default + 1 :])]
-                yield s.build("ALTER TABLE", table, "ALTER COLUMN", name, f"TYPE INT USING {COMPUTED}(", value, ")")
-            elif len(rest) > 1 and (moved := _place(rest)):
-                yield s.build("ALTER TABLE", table, "ALTER COLUMN", name, "TYPE INT USING", *moved)
+            yield from _redefined(s, table, item, at)
+
+
+def _redefined(s: Statement, table: Sequence[Token], item: Tokens, at: int) -> Iterator[Tokens]:
+    """Yield what CHANGE, MODIFY or ALTER does to the column at a position: a new name, default or place."""
+    name, rest = item[at : at + 1], item[at:]
+    if item[0].text.upper() == "CHANGE" and len(rest) > 2:
+        name = rest[1:2]
+        if rest[0].text != rest[1].text:
+            yield s.build("ALTER TABLE", table, "RENAME COLUMN", rest[:1], "TO", name)
+    default = next((i for i, token in enumerate(item) if token.text.upper() in _DEFAULTS and i > at), None)
+    if default is not None and s.dialect.defaults_read_columns and item[default + 1 :]:
+        value = [*_until_option(item[default + 1 :])]
+        yield s.build("ALTER TABLE", table, "ALTER COLUMN", name, f"TYPE INT USING {COMPUTED}(", value, ")")
+    elif len(rest) > 1 and (moved := _place(rest)):
+        yield s.build("ALTER TABLE", table, "ALTER COLUMN", name, "TYPE INT USING", *moved)
 
 
 _DEFAULTS = frozenset(("DEFAULT", "MATERIALIZED", "ALIAS"))

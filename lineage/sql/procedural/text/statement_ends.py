@@ -71,7 +71,10 @@ class _Statement:
         return len(words)
 
     def _begins_another(self, position: int, word: str) -> bool:
-        """Return whether a word begins another statement; if not, update the state with it."""
+        """Return whether a word begins another statement; if not, update the state with it.
+
+        One case for each word, a list as the grammar has it.
+        """
         before = self._words[position - 1]
         if before == ".":
             return False

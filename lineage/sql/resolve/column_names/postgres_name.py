@@ -54,26 +54,29 @@ def _describe(resolver: Resolver, node: exp.Expr) -> tuple[str, _Strength]:
         return resolver.identifiers.column(node.expression), _Strength.STRONG
     if isinstance(node, exp.Dot) and isinstance(node.expression, exp.Func):  # schema.function(…)
         return _describe(resolver, node.expression)
-    if isinstance(node, exp.Cast):
-        name, strength = _describe(resolver, node.this)
-        return (name, strength) if strength is _Strength.STRONG else (_type_name(node.to), _Strength.WEAK)
-    if isinstance(node, exp.Case):
-        default = node.args.get("default")
-        name, strength = _describe(resolver, default) if default is not None else ("", _Strength.NONE)
-        return (name, strength) if strength is _Strength.STRONG else ("case", _Strength.WEAK)
+    if isinstance(node, exp.Cast | exp.Case | exp.Boolean | exp.Interval):
+        return _by_what_is_inside(resolver, node)
     if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select) and node.this.expressions:
         inner = node.this.expressions[0]
         alias = inner.args["alias"] if isinstance(inner, exp.Alias) else None
         name = resolver.identifiers.alias(alias) if alias is not None else _describe(resolver, inner)[0]
         return name, _Strength.STRONG
-    if isinstance(node, exp.Boolean):
-        return "bool", _Strength.WEAK
-    if isinstance(node, exp.Interval):
-        return "interval", _Strength.WEAK
     named = _name_of_form(node)
     if named is None and isinstance(node, exp.Func) and not isinstance(node, exp.Connector | exp.Binary):
         named = _function_name(resolver, node)
     return (named, _Strength.STRONG) if named is not None else ("?column?", _Strength.NONE)
+
+
+def _by_what_is_inside(resolver: Resolver, node: exp.Expr) -> tuple[str, _Strength]:
+    """Return the name of a cast or CASE: that of what is inside, if it is strong, else that of the type or form."""
+    if isinstance(node, exp.Cast):
+        inner, own = node.this, _type_name(node.to)
+    elif isinstance(node, exp.Case):
+        inner, own = node.args.get("default"), "case"
+    else:
+        inner, own = None, "bool" if isinstance(node, exp.Boolean) else "interval"
+    name, strength = _describe(resolver, inner) if inner is not None else ("", _Strength.NONE)
+    return (name, strength) if strength is _Strength.STRONG else (own, _Strength.WEAK)
 
 
 def _name_of_form(node: exp.Expr) -> str | None:

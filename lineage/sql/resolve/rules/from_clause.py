@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
@@ -187,15 +189,18 @@ def _join(resolver: Resolver, join: exp.Expr, scope: Scope, rows: RowSources, st
         _natural_over_unknown(resolver, join, scope, [*left, *right])
         _merge(scope, left, right, dict.fromkeys(_shared_columns(scope, left, right), joined), side, rows)
     if kind in _HALF_JOINS:
-        # Only the existence of a match matters: the other side is not visible after the join.
-        gone = left if side == "RIGHT" else right
-        merges = scope.merges[-1:] if using or args.get("method") else ()
-        scope.keep({key: item for key, item in scope.items.items() if key not in gone})
-        for merge in merges:  # `*` shows the columns compared where those of another join are
-            kept_left, kept_right = ({}, merge.right) if side == "RIGHT" else (merge.left, {})
-            scope.merge(Merge(kept_left, kept_right, merge.columns))
+        _keep_one_side(scope, left if side == "RIGHT" else right, side, merges=bool(using or args.get("method")))
     if pivots := args.get("pivots"):
         _pivot(resolver, pivots, scope, rows, start)
+
+
+def _keep_one_side(scope: Scope, gone: Sequence[str], side: str, *, merges: bool) -> None:
+    """SEMI and ANTI JOIN: only the existence of a match matters, so that the other side is not visible after it."""
+    merged = scope.merges[-1:] if merges else ()
+    scope.keep({key: item for key, item in scope.items.items() if key not in gone})
+    for merge in merged:  # `*` shows the columns compared where those of another join are
+        kept_left, kept_right = ({}, merge.right) if side == "RIGHT" else (merge.left, {})
+        scope.merge(Merge(kept_left, kept_right, merge.columns))
 
 
 def _condition(resolver: Resolver, on: exp.Expr, scope: Scope, sees: Scope, rows: RowSources) -> None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from sqlglot import exp
 
@@ -50,6 +51,25 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSourc
         add_row_of_extreme(resolver, node, scope, projection, rows.own)
     if scope.made:
         absorb(rows.own, scope.made, JOIN, None)
+    _filters(resolver, args, scope, projection, rows)
+    if group := args.get("group"):
+        _group_by(resolver, group, scope, projection, rows.own)
+    if distinct := args.get("distinct"):
+        _distinct(resolver, distinct, scope, projection, rows.own)
+    order_by(resolver, node, scope, projection, rows.own)
+    known_rows = rows if rows.inputs or rows.own else None
+    if (document := args.get("for_")) is not None and (called := _DOCUMENTS.get(str(document.args.get("kind")))):
+        total: Sources = {}
+        for sources in projection.sources:
+            absorb(total, sources, AGGREGATION, None)
+        return Relation([resolver.naming.dialect.fold_column(called)], [total], known_rows, projection.opens)
+    return Relation(projection.names, projection.sources, known_rows, projection.opens)
+
+
+def _filters(
+    resolver: Resolver, args: Mapping[str, Any], scope: Scope, projection: Projection, rows: RowSources
+) -> None:
+    """Add what the clauses read that keep some of the rows: WHERE, QUALIFY, HAVING, CONNECT BY."""
     sees = resolver.alias_visibility
     for on in scope.later:
         scope.see_aliases(Clause.ROWS, seen=True)
@@ -75,18 +95,6 @@ def select_over(resolver: Resolver, node: exp.Expr, scope: Scope, rows: RowSourc
         for condition in (connect.args.get("start"), connect.args.get("connect")):
             if condition is not None:
                 resolver.evaluate(scope, condition, FILTER, rows.own)
-    if group := args.get("group"):
-        _group_by(resolver, group, scope, projection, rows.own)
-    if distinct := args.get("distinct"):
-        _distinct(resolver, distinct, scope, projection, rows.own)
-    order_by(resolver, node, scope, projection, rows.own)
-    known_rows = rows if rows.inputs or rows.own else None
-    if (document := args.get("for_")) is not None and (called := _DOCUMENTS.get(str(document.args.get("kind")))):
-        total: Sources = {}
-        for sources in projection.sources:
-            absorb(total, sources, AGGREGATION, None)
-        return Relation([resolver.naming.dialect.fold_column(called)], [total], known_rows, projection.opens)
-    return Relation(projection.names, projection.sources, known_rows, projection.opens)
 
 
 _DOCUMENTS = {

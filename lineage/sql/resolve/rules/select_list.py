@@ -35,6 +35,7 @@ def project(resolver: Resolver, select: exp.Expr, scope: Scope) -> Projection:
 
 
 def _project(resolver: Resolver, select: exp.Expr, items: Sequence[exp.Expr], scope: Scope) -> Projection:
+    # One case for each kind of item, the frequent ones first: a function for each would be called for every column.
     projection = Projection()
     identifiers = resolver.identifiers
     unnamed: UnnamedColumns | None = None

@@ -55,6 +55,7 @@ class Scope(QueryBlock):
 
         Results are cached by the reference's text until the visible names change.
         """
+        # One function, although it has two cases: it is called for every column reference.
         args = column.args
         node = args["this"]
         if type(node) is not exp.Identifier:

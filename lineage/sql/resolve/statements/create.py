@@ -37,39 +37,24 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         _report_cloned(resolver, tree, kind)
         return Outcome(f"CREATE_{kind.replace(' ', '_')}" if kind else "CREATE")
     outcome = _create(resolver, tree, named, kind, listed)
-    is_listed = isinstance(tree.this, exp.Schema)
-    schema = schema_columns(tree.this, resolver.naming.dialect, resolver.text) if is_listed else ()
-    has_unknown_type = not is_listed and _report_unknown_type(resolver, named)
-    clone = tree.args.get("clone")
-    is_clone = clone is not None and isinstance(clone.this, exp.Table)
-    body = clone.this if clone is not None and is_clone else tree.args.get("expression")
+    schema: tuple[ColumnSchema, ...] = ()
+    has_unknown_type = False
+    if isinstance(tree.this, exp.Schema):
+        schema = schema_columns(tree.this, resolver.naming.dialect, resolver.text)
+    else:
+        has_unknown_type = _report_unknown_type(resolver, named)
+    body = _body(tree)
     if not isinstance(body, exp.Query | exp.Table | exp.Values):
         _report_rows(resolver, body, listed, named, kind)
         outcome.schema = schema or _like(resolver, tree, listed)
         _inherit(resolver, outcome, listed)
-        if isinstance(tree.this, exp.Schema) and outcome.target is not None:
-            own = BaseTable(outcome.target, dict.fromkeys(c.name for c in outcome.schema), resolver.source)
-            computed_columns(resolver, outcome, tree.this.expressions, own)
+        _compute(resolver, outcome, tree)
         return outcome
-    if isinstance(body.unnest(), exp.Pivot):  # DuckDB's AS (PIVOT t ON …)
-        body = _all_of(exp.Subquery(this=body.unnest()))
-    elif isinstance(body, exp.Table):  # CLONE t, AS TABLE t
-        body = _all_of(body)
-    if kind == "TABLE":
-        outcome.operation = "CREATE_TABLE_AS" if clone is None else "CREATE_TABLE_CLONE"
-    elif any(isinstance(item, exp.MaterializedProperty) for item in listed):
-        outcome.operation = "CREATE_MATERIALIZED_VIEW"
-        if [token.text.upper() for token in resolver.tokens[:2]] == ["ALTER", "TABLE"]:
-            resolver.report(
-                DiagnosticCode.UNSUPPORTED_SYNTAX,
-                Severity.WARNING,
-                f"{outcome.target} may fill another table (TO), which MODIFY QUERY does not name",
-                named,
-                hint="define the view anew with CREATE MATERIALIZED VIEW … TO, or read the column at that table",
-            )
+    _name_operation(resolver, outcome, tree, kind, listed)
     if kind == "VIEW" and resolver.naming.dialect.views_prefer_own_schema:
         resolver.own_schema = resolver.identifiers.table_parts(named)[:-1]
-    relation = resolver.relation(body, scope_with_ctes(resolver, tree, resolver.new_scope()))
+    query = _as_query(body)
+    relation = resolver.relation(query, scope_with_ctes(resolver, tree, resolver.new_scope()))
     if resolver.naming.dialect.create_as_adds_columns and kind == "TABLE":
         # The query's columns are added to the defined ones, or merged with those of the same name:
         # https://dev.mysql.com/doc/refman/8.4/en/create-table-select.html
@@ -78,12 +63,49 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         outcome.schema = (*defined, *outcome.schema) if outcome.schema else ()
         return outcome
     names = [column.name for column in schema]
-    if kind == "TABLE" and resolver.naming.dialect.created_column_prefix is not None and body.find(exp.From):
-        names = names or _created_names(relation.names, body, resolver.naming.dialect)
+    if kind == "TABLE" and resolver.naming.dialect.created_column_prefix is not None and query.find(exp.From):
+        names = names or _created_names(relation.names, query, resolver.naming.dialect)
     _name_columns(resolver, outcome, relation, names, tree)
     if has_unknown_type:
         outcome.schema = ()
     return outcome
+
+
+def _body(tree: exp.Expr) -> exp.Expr | None:
+    """Return what the rows come from: a query, or the table that is cloned."""
+    clone = tree.args.get("clone")
+    return clone.this if clone is not None and isinstance(clone.this, exp.Table) else tree.args.get("expression")
+
+
+def _as_query(body: exp.Query | exp.Table | exp.Values) -> exp.Expr:
+    if isinstance(body.unnest(), exp.Pivot):  # DuckDB's AS (PIVOT t ON …)
+        return _all_of(exp.Subquery(this=body.unnest()))
+    return _all_of(body) if isinstance(body, exp.Table) else body  # CLONE t, AS TABLE t
+
+
+def _compute(resolver: Resolver, outcome: Outcome, tree: exp.Expr) -> None:
+    """Read the columns that a table computes from its others."""
+    if isinstance(tree.this, exp.Schema) and outcome.target is not None:
+        own = BaseTable(outcome.target, dict.fromkeys(c.name for c in outcome.schema), resolver.source)
+        computed_columns(resolver, outcome, tree.this.expressions, own)
+
+
+def _name_operation(
+    resolver: Resolver, outcome: Outcome, tree: exp.Expr, kind: str, properties: list[exp.Expr]
+) -> None:
+    """Name what creates a table or view from rows."""
+    if kind == "TABLE":
+        outcome.operation = "CREATE_TABLE_AS" if tree.args.get("clone") is None else "CREATE_TABLE_CLONE"
+    elif any(isinstance(item, exp.MaterializedProperty) for item in properties):
+        outcome.operation = "CREATE_MATERIALIZED_VIEW"
+        if [token.text.upper() for token in resolver.tokens[:2]] == ["ALTER", "TABLE"]:
+            resolver.report(
+                DiagnosticCode.UNSUPPORTED_SYNTAX,
+                Severity.WARNING,
+                f"{outcome.target} may fill another table (TO), which MODIFY QUERY does not name",
+                tree.this,
+                hint="define the view anew with CREATE MATERIALIZED VIEW … TO, or read the column at that table",
+            )
 
 
 def _report_unknown_type(resolver: Resolver, named: exp.Table) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from lineage.catalog.ddl import type_text
-from lineage.model.names import plain_name, split_name
+from lineage.model.names import ColumnPath, plain_name, split_name
 from lineage.model.spelling import Spelled
 from lineage.model.statement import ChangeKind, ColumnSchema, TableChange
 from lineage.sql.parse.alterations import (
@@ -86,45 +86,60 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
     The sources of a new column or a new type are lineage; unchanged columns have none.
     """
     target, known = resolver.look_up(resolver.identifiers.table_parts(tree.this))
-    changes: list[TableChange] = []
-    columns: dict[str, Sources] = dict(known.columns())
-    only: dict[str, Sources] = {}
-    altered: dict[str, ColumnSchema] = {}
-    added: list[str] = []
+    altered = _AlteredColumns(target, known)
     for one in column_alterations(tree, resolver.identifiers.column):
-        name = one.name
-        if name is not None and one.kind in (Alteration.ADD, Alteration.TYPE, Alteration.ONLY):
-            altered[name] = ColumnSchema(name, type_text(one.data_type, resolver.naming.dialect))
-        if one.kind is Alteration.ADD and name is not None:
-            if name not in columns or one.node is None or not one.node.args.get("exists"):  # IF NOT EXISTS
-                added.append(name)
-            columns.setdefault(name, {})
+        if one.name is not None and one.kind in (Alteration.ADD, Alteration.TYPE, Alteration.ONLY):
+            altered.types[one.name] = ColumnSchema(one.name, type_text(one.data_type, resolver.naming.dialect))
+        if one.kind is Alteration.ADD and one.name is not None:
+            altered.add(one.name, one)
             computed_columns(resolver, outcome, [one.node] if one.node is not None else [], known)
         elif one.kind in (Alteration.TYPE, Alteration.COMPUTE) and one.node is not None:
             _convert(resolver, outcome, one, known)
-        elif one.kind is Alteration.ONLY and name is not None:
-            only[name] = columns.get(name, {})
+        elif one.kind is Alteration.ONLY and one.name is not None:
+            altered.only[one.name] = altered.columns.get(one.name, {})
         elif one.kind is Alteration.DROP:
-            columns.pop(name or "", None)
-            altered.pop(name or "", None)
-            changes.append(TableChange(ChangeKind.DROP_COLUMN, target, column=str(one.column)))
+            altered.drop(one)
         elif one.kind is Alteration.RENAME and one.to is not None:
-            if name is not None:
-                columns = _rename_column(columns, name, one.to.name, known)
-            spelling = one.to.spelling
-            to = str(one.to) if spelling is None else Spelled(str(one.to), spelling)
-            changes.append(TableChange(ChangeKind.RENAME_COLUMN, target, to, str(one.column)))
-        columns = reorder_columns(columns, one)
+            altered.rename(one, one.to)
+        altered.columns = reorder_columns(altered.columns, one)
     redefined = [action.this for action in tree.args.get("actions") or () if isinstance(action, exp.ModifyColumn)]
     computed_columns(resolver, outcome, redefined, known)
-    outcome.altered, outcome.added = tuple(altered.values()), tuple(added)
-    columns = only or columns
-    is_known = bool(only) or not known.is_open
-    if is_known:
-        outcome.schema = tuple(altered.get(name) or ColumnSchema(name) for name in columns)
+    outcome.altered, outcome.added = tuple(altered.types.values()), tuple(altered.added)
+    columns = altered.only or altered.columns
+    if altered.only or not known.is_open:
+        outcome.schema = tuple(altered.types.get(name) or ColumnSchema(name) for name in columns)
     if not isinstance(known, BaseTable):
         outcome.relation = Relation(list(columns), list(columns.values()), known.rows, known.opens)
-    return changes
+    return altered.changes
+
+
+class _AlteredColumns:
+    """The columns of a table as one ALTER changes them, step by step; `only` are those that REPLACE COLUMNS keeps."""
+
+    def __init__(self, target: str, known: Relation) -> None:
+        self.columns: dict[str, Sources] = dict(known.columns())
+        self.only: dict[str, Sources] = {}
+        self.types: dict[str, ColumnSchema] = {}
+        self.added: list[str] = []
+        self.changes: list[TableChange] = []
+        self._target = target
+        self._known = known
+
+    def add(self, name: str, one: ColumnAlteration) -> None:
+        if name not in self.columns or one.node is None or not one.node.args.get("exists"):  # IF NOT EXISTS
+            self.added.append(name)
+        self.columns.setdefault(name, {})
+
+    def drop(self, one: ColumnAlteration) -> None:
+        self.columns.pop(one.name or "", None)
+        self.types.pop(one.name or "", None)
+        self.changes.append(TableChange(ChangeKind.DROP_COLUMN, self._target, column=str(one.column)))
+
+    def rename(self, one: ColumnAlteration, new: ColumnPath) -> None:
+        if one.name is not None:
+            self.columns = _rename_column(self.columns, one.name, new.name, self._known)
+        to = str(new) if new.spelling is None else Spelled(str(new), new.spelling)
+        self.changes.append(TableChange(ChangeKind.RENAME_COLUMN, self._target, to, str(one.column)))
 
 
 def _convert(resolver: Resolver, outcome: Outcome, alteration: ColumnAlteration, known: Relation) -> None:

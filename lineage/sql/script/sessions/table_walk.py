@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
@@ -19,6 +19,12 @@ __all__ = ["TableWalk"]
 
 _INSERTING = (exp.Insert, exp.Merge, exp.MultitableInserts)
 _NO_ENDS = TemporaryEnds({}, {})
+
+
+def _dropped(tree: exp.Drop) -> Iterator[exp.Table]:
+    """Yield the tables and views that a DROP names."""
+    if (tree.args.get("kind") or "").upper() in ("TABLE", "VIEW", ""):
+        yield from (one for one in tree.args.get("tables") or [tree.this] if isinstance(one, exp.Table))
 
 
 @dataclass(slots=True)
@@ -113,9 +119,8 @@ class TableWalk:
         # The created table is not the temporary table of the same name.
         definition = definition_of(tree, replace(naming, session_tables=()) if elsewhere else naming, full_name)
         if isinstance(tree, exp.Drop):
-            for table in tree.args.get("tables") or [tree.this]:
-                if isinstance(table, exp.Table) and (tree.args.get("kind") or "").upper() in ("TABLE", "VIEW", ""):
-                    self._drop(full_name(identifiers.table_parts(table)))
+            for table in _dropped(tree):
+                self._drop(full_name(identifiers.table_parts(table)))
         elif (other := swapped_table(tree)) is not None:
             if not naming.versions:  # a version stays what it is
                 self._swap(*(full_name(identifiers.table_parts(table)) for table in (tree.this, other)))
@@ -124,14 +129,23 @@ class TableWalk:
         elif definition is not None and not self._is_there_already(tree, definition):
             definition = self._create(definition, naming)
         if self._named:
-            for name in written_tables(tree, identifiers, full_name):
-                if (made := self._of(name)) is not None and (definition is None or name != definition.name):
-                    empties = made.session and self._certain and leaves_no_row(tree, naming.dialect)
-                    target = tree.this if isinstance(tree, exp.Merge) else None
-                    is_target = target is None or full_name(identifiers.table_parts(target)) == name
-                    made.filled |= isinstance(tree, _INSERTING) and is_target
-                    self._mention(made, Definition(name, only_adds=True, empties=empties))
+            self._change_rows(tree, naming, definition.name if definition is not None else None)
         return naming
+
+    def _change_rows(self, tree: exp.Expr, naming: Naming, defined: str | None) -> None:
+        """Mention the tables of the session whose rows a statement may change, but for the one that it defines."""
+        identifiers = Identifiers(naming.dialect)
+
+        def full_name(parts: Sequence[str]) -> str:
+            return self._existing(parts, naming)
+
+        for name in written_tables(tree, identifiers, full_name):
+            if (made := self._of(name)) is not None and name != defined:
+                empties = made.session and self._certain and leaves_no_row(tree, naming.dialect)
+                target = tree.this if isinstance(tree, exp.Merge) else None
+                is_target = target is None or full_name(identifiers.table_parts(target)) == name
+                made.filled |= isinstance(tree, _INSERTING) and is_target
+                self._mention(made, Definition(name, only_adds=True, empties=empties))
 
     def _existing(self, parts: Sequence[str], naming: Naming) -> str:
         """Return the full name of an existing table, in the first schema on the search path that has it."""

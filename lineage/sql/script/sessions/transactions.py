@@ -85,22 +85,10 @@ def transaction_step(tokens: Sequence[Token]) -> TransactionStep | None:
     words[:1] = words[0].split() if words else []  # BigQuery's BEGIN TRANSACTION is one token
     first, second = (*words, "", "")[:2]
     chain = "CHAIN" in words and "NO" not in words
-    if first == "BEGIN" and (second in _BEGINS or tuple(words[1:3]) in _BEGINS_TWICE):
-        return TransactionStep("begin")
-    if first == "START" and second == "TRANSACTION":
-        return TransactionStep("begin")
-    if first in ("SET", "ALTER") and "AUTOCOMMIT" in words:
-        return TransactionStep("manual" if words[-1] in _OFF else "automatic")
+    if (verb := _plain_verb(words, first, second)) is not None:
+        return TransactionStep(verb)
     if first in ("COMMIT", "END") and second != "PREPARED":
         return TransactionStep("commit", chain=chain)
-    if first == "PREPARE" and second == "TRANSACTION":
-        return TransactionStep("prepare")
-    if first in _OF_PREPARED and second == "PREPARED":
-        return TransactionStep(_OF_PREPARED[first])
-    if first == "XA" and second in _OF_XA:  # MySQL: distributed transactions
-        return TransactionStep(_OF_XA[second])
-    if first in _OF_TERADATA and second in ("", ";"):
-        return TransactionStep(_OF_TERADATA[first])
     if first == "ABORT" and len(words) <= _MAX_ABORT_WORDS:
         return TransactionStep("rollback", chain=chain)
     if first == "SAVEPOINT" or (first == "SAVE" and second in _FILLERS):
@@ -109,6 +97,23 @@ def transaction_step(tokens: Sequence[Token]) -> TransactionStep | None:
         name = "" if "CHAIN" in words else next((word for word in words[1:] if word not in _FILLERS), "")
         return TransactionStep("rollback to", name) if name else TransactionStep("rollback", chain=chain)
     return None
+
+
+def _plain_verb(words: Sequence[str], first: str, second: str) -> Verb | None:
+    """Return what a statement does that has no savepoint and begins no other transaction."""
+    if (first, second) == ("START", "TRANSACTION"):
+        return "begin"
+    if first == "BEGIN" and (second in _BEGINS or tuple(words[1:3]) in _BEGINS_TWICE):
+        return "begin"
+    if first in ("SET", "ALTER") and "AUTOCOMMIT" in words:
+        return "manual" if words[-1] in _OFF else "automatic"
+    if (first, second) == ("PREPARE", "TRANSACTION"):
+        return "prepare"
+    if second == "PREPARED":
+        return _OF_PREPARED.get(first)
+    if first == "XA":  # MySQL: distributed transactions
+        return _OF_XA.get(second)
+    return _OF_TERADATA.get(first) if second in ("", ";") else None
 
 
 def step_of(statement: ParsedStatement) -> TransactionStep | None:
@@ -136,47 +141,70 @@ def statements_rolled_back(statements: Sequence[ParsedStatement], dialect: Diale
     """Return the statements that a later ROLLBACK undoes, and each ROLLBACK of a transaction that is not here."""
     if not any(s.tokens and _UNDO.intersection(token.text.upper() for token in s.tokens[:2]) for s in statements):
         return RolledBack()
-    undone: set[int] = set()
-    unknown: set[int] = set()
-    by_itself = dialect.implicit_transactions
-    opened = 0 if by_itself else None
-    savepoints: dict[str, int] = {}
-    prepared: list[range] = []
+    walk = _Transactions(statements, dialect)
     for number, statement in enumerate(statements):
-        if not statement.tokens or may_not_run(statement):
-            continue
-        step = step_of(statement)
-        if step is not None and step.verb in ("manual", "automatic"):
-            by_itself = step.verb == "manual"
-        after = number if by_itself or (step is not None and step.chain) else None
+        if statement.tokens and not may_not_run(statement):
+            walk.take(number)
+    return RolledBack(frozenset(walk.undone), frozenset(walk.unknown))
+
+
+class _Transactions:
+    """The transaction of a session as its statements are read in order, and what of them is undone."""
+
+    def __init__(self, statements: Sequence[ParsedStatement], dialect: Dialect) -> None:
+        self.undone: set[int] = set()
+        self.unknown: set[int] = set()
+        self._statements = statements
+        self._dialect = dialect
+        self._by_itself = dialect.implicit_transactions
+        """Whether a statement begins a transaction by itself."""
+        self._opened = 0 if self._by_itself else None
+        self._savepoints: dict[str, int] = {}
+        self._prepared: list[range] = []
+
+    def take(self, number: int) -> None:
+        """Take the next statement that runs."""
+        step = step_of(self._statements[number])
         if step is None:
-            if _commits(statement, dialect):
-                opened = after
-                savepoints.clear()
-        elif step.verb == "begin":
-            opened = number
-            savepoints.clear()
-        elif (verb := settled(step.verb, begun=_is_begin(statements, opened))) in _ENDS:
-            if step.verb == "prepare" and opened is not None:
-                prepared.append(range(opened, number))
-            opened = after
-            savepoints.clear()
-        elif verb in _OF_PREPARED.values():  # their names are literals, which a log masks
-            if verb == "rollback prepared" and len(prepared) == 1:
-                undone.update(n for n in prepared[0] if not _stays(statements[n], dialect))
-            elif verb == "rollback prepared":
-                unknown.add(number)
-            prepared.clear()
+            if _commits(self._statements[number], self._dialect):
+                self._end(number if self._by_itself else None)
+            return
+        if step.verb in ("manual", "automatic"):
+            self._by_itself = step.verb == "manual"
+        after = number if self._by_itself or step.chain else None
+        verb = settled(step.verb, begun=_is_begin(self._statements, self._opened))
+        if step.verb == "begin":
+            self._end(number)
+        elif verb in _ENDS:
+            if step.verb == "prepare" and self._opened is not None:
+                self._prepared.append(range(self._opened, number))
+            self._end(after)
+        elif verb in _OF_PREPARED.values():
+            self._settle(number, verb)
         elif step.verb == "savepoint":
-            savepoints[step.savepoint] = number
+            self._savepoints[step.savepoint] = number
         else:
-            since = savepoints.get(step.savepoint, opened) if step.savepoint else opened
+            since = self._savepoints.get(step.savepoint, self._opened) if step.savepoint else self._opened
             if since is not None:
-                undone.update(n for n in range(since, number) if not _stays(statements[n], dialect))
-            if step.savepoint not in savepoints:
-                opened = after
-                savepoints.clear()
-    return RolledBack(frozenset(undone), frozenset(unknown))
+                self._undo(range(since, number))
+            if step.savepoint not in self._savepoints:
+                self._end(after)
+
+    def _end(self, opened: int | None) -> None:
+        self._opened = opened
+        self._savepoints.clear()
+
+    def _settle(self, number: int, verb: str) -> None:
+        """End what is prepared; which of several is not known, since their names are literals, which a log masks."""
+        if verb == "rollback prepared":
+            if len(self._prepared) == 1:
+                self._undo(self._prepared[0])
+            else:
+                self.unknown.add(number)
+        self._prepared.clear()
+
+    def _undo(self, numbers: range) -> None:
+        self.undone.update(n for n in numbers if not _stays(self._statements[n], self._dialect))
 
 
 def left_open(statements: Sequence[ParsedStatement], dialect: Dialect) -> int | None:

@@ -124,12 +124,8 @@ def _records(
 
     Those of values that the other state does not have go to `only_here`: no other value has the same records.
     """
-
-    def differing(items: Mapping[K, V], others: Mapping[K, V]) -> Iterator[tuple[K, V]]:
-        return ((key, value) for key, value in items.items() if others.get(key) != value)
-
     add, extend = only_here.append, only_here.extend
-    for key, dataset in differing(state.datasets, other.datasets):
+    for key, dataset in _differing(state.datasets, other.datasets):
         if key in other.datasets:
             yield dataset_node(dataset)
         else:
@@ -141,41 +137,54 @@ def _records(
             extend(column_records(column, state.datasets.get(column.dataset)))
         elif column.dataset in spelled or known != column:
             yield from column_records(column, state.datasets.get(column.dataset))
-    for key, job in differing(state.jobs, other.jobs):
+    for key, job in _differing(state.jobs, other.jobs):
         if key in other.jobs:
             yield job_node(job)
         else:
             add(job_node(job))
-    for (job_key, dataset_key), seen in state.reads.items():
-        # What a job no longer reads or writes changes when the job is seen without it.
-        if other.reads.get((job_key, dataset_key)) != seen or other.jobs.get(job_key) != state.jobs[job_key]:
-            yield reads_relationship(state.jobs[job_key], dataset_key, seen)
-    for (job_key, dataset_key), unit in state.units.items():
-        if other.units.get((job_key, dataset_key)) != unit or other.jobs.get(job_key) != state.jobs[job_key]:
-            yield writes_relationship(state.jobs[job_key], dataset_key, unit)
+    yield from _of_jobs(state, other)
     for pair, history in state.histories.items():
         known_history = other.histories.get(pair)
         if known_history is None:
             extend(lineage_records(pair, history))
         elif known_history != history and pair not in refreshed:
             yield from lineage_records(pair, history)
-    for _, run in differing(state.runs, other.runs):
-        yield run_node(run)
-    for (run_key, job_key), count in differing(state.observed, other.observed):
-        yield observed_relationship(run_key, job_key, count)
-    for _, change in differing(state.changes, other.changes):
-        yield change_node(change)
-    for dataset_key, root in differing(state.aliases, other.aliases):
-        yield alias_node(dataset_key, root)
-    for _, prune in differing(state.prunes, other.prunes):
-        yield prune_node(prune)
-    for _, found in differing(state.diagnostics, other.diagnostics):
-        yield from diagnostic_records(found, job_known=found.job in state.jobs)
-    for key, used in differing(state.usage, other.usage):
+    yield from _of_runs(state, other)
+    for key, used in _differing(state.usage, other.usage):
         if key in other.usage:
             yield from usage_records(used)
         else:
             extend(usage_records(used))
+
+
+def _differing(items: Mapping[K, V], others: Mapping[K, V]) -> Iterator[tuple[K, V]]:
+    return ((key, value) for key, value in items.items() if others.get(key) != value)
+
+
+def _of_jobs(state: GraphState, other: GraphState) -> Iterator[Record]:
+    """Yield what jobs read and write; what one no longer does changes when the job is seen without it."""
+    for (job_key, dataset_key), seen in state.reads.items():
+        if other.reads.get((job_key, dataset_key)) != seen or other.jobs.get(job_key) != state.jobs[job_key]:
+            yield reads_relationship(state.jobs[job_key], dataset_key, seen)
+    for (job_key, dataset_key), unit in state.units.items():
+        if other.units.get((job_key, dataset_key)) != unit or other.jobs.get(job_key) != state.jobs[job_key]:
+            yield writes_relationship(state.jobs[job_key], dataset_key, unit)
+
+
+def _of_runs(state: GraphState, other: GraphState) -> Iterator[Record]:
+    """Yield what runs did and found."""
+    for _, run in _differing(state.runs, other.runs):
+        yield run_node(run)
+    for (run_key, job_key), count in _differing(state.observed, other.observed):
+        yield observed_relationship(run_key, job_key, count)
+    for _, change in _differing(state.changes, other.changes):
+        yield change_node(change)
+    for dataset_key, root in _differing(state.aliases, other.aliases):
+        yield alias_node(dataset_key, root)
+    for _, prune in _differing(state.prunes, other.prunes):
+        yield prune_node(prune)
+    for _, found in _differing(state.diagnostics, other.diagnostics):
+        yield from diagnostic_records(found, job_known=found.job in state.jobs)
 
 
 def _spelling(dataset: StoredDataset | None) -> str | None:

@@ -1,4 +1,4 @@
-//! A statement's fingerprint; equivalent to `lineage/sql/scan/fingerprints.py`, which defines what is left out.
+//! A statement's fingerprint; equivalent to `lineage/sql/scan/fingerprinting/fingerprints.py`, which defines what is left out.
 
 use blake2b_simd::many::{HashManyJob, hash_many};
 use blake2b_simd::{Hash, Params};

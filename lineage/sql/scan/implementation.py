@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from lineage.frozen import frozen
 from lineage.sql.scan.facts import facts_text
-from lineage.sql.scan.fingerprints import fingerprint, normal_form
+from lineage.sql.scan.fingerprinting.fingerprints import fingerprint, normal_form
 from lineage.sql.scan.mask import mask_literals
 from lineage.sql.scan.nesting import nesting_depth
 from lineage.sql.scan.split import split_statements

@@ -9,7 +9,7 @@ from lineage.model.diagnostics import Diagnostic
 from lineage.model.names import Naming
 from lineage.model.statement import StatementLineage
 from lineage.sql.resolve.calls.procedure_calls import called_procedure, name_parts, procedures_in, unknown_procedure
-from lineage.sql.scan.fingerprints import fingerprint
+from lineage.sql.scan.fingerprinting.fingerprints import fingerprint
 from lineage_ingest.query_log.pipeline.extraction_units import LogStatement
 
 __all__ = ["Call", "Routine", "calls_of", "routines_of"]

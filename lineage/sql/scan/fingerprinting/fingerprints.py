@@ -13,11 +13,11 @@ from __future__ import annotations
 
 import hashlib
 
-from lineage.sql.scan.contexts import DROPPED, DROPPED_CONSTANTS, Behind, Region
 from lineage.sql.scan.facts import dialect_features, word_flags, word_roles
-from lineage.sql.scan.levels import Level, inner_region, takes_rows
+from lineage.sql.scan.fingerprinting.contexts import DROPPED, DROPPED_CONSTANTS, Behind, Region
+from lineage.sql.scan.fingerprinting.levels import Level, inner_region, takes_rows
+from lineage.sql.scan.fingerprinting.writing import Writing
 from lineage.sql.scan.pieces import LITERALS, PieceKind, ascii_lower, pieces
-from lineage.sql.scan.writing import Writing
 
 __all__ = ["fingerprint", "normal_form"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from lineage.sql.scan.contexts import Behind, Region
+from lineage.sql.scan.fingerprinting.contexts import Behind, Region
 
 __all__ = ["Level", "inner_region", "takes_rows"]
 

@@ -47,6 +47,19 @@ def test_a_materialized_view_does_not_follow_its_table(tmp_path: Path) -> None:
     ]
 
 
+def test_a_key_that_is_masked_ties_no_rows(tmp_path: Path) -> None:
+    (tmp_path / "m.sql").write_text(
+        "create table crm.people (id int, mail text);"
+        "create table crm.hashed as select md5(cast(id as text)) as who, mail from crm.people;"
+        "create table crm.copied as select id as who, mail from crm.people;"
+    )
+    store = ("--store", tmp_path / "l.db")
+    assert lineage("ingest", "sql", tmp_path / "m.sql", "--dialect", "postgres", *store).code == 0
+    plan = lineage("pii", "erase-plan", "crm.people.mail", "--key", "crm.people.id", "--json", *store).json
+    assert [one["table"] for one in plan["steps"]] == ["crm.copied", "crm.people"]
+    assert [one["table"] for one in plan["out_of_reach"]] == ["crm.hashed"]
+
+
 def test_check_only_counts(path: Path) -> None:
     done = lineage("pii", "erase-plan", "crm.customers.email", "--key", "crm.customers.id", "--check", "--store", path)
     statements = [line for line in done.out.splitlines() if not line.startswith("--")]

@@ -193,6 +193,29 @@ def test_a_full_queue_goes_to_disk(tmp_path: Path) -> None:
     assert sorted(int(one["run"]["runId"]) for one in sent) == list(range(100))
 
 
+def test_what_waits_behind_a_destination_that_hangs_goes_to_disk_at_the_end(tmp_path: Path) -> None:
+    gate = threading.Event()
+
+    class Hanging:
+        name = "hanging"
+
+        def send(self, batch: Sequence[Json]) -> None:
+            gate.wait(30)
+
+        def rest(self) -> None: ...
+
+        def close(self) -> None: ...
+
+    delivery = Delivery(Hanging(), tmp_path)
+    delivery.put(events(1))
+    until(lambda: not delivery._queue)
+    delivery.put(events(3, first=1))
+    delivery.close(0.1)
+    kept = "".join(file.read_text() for file in tmp_path.rglob("*") if file.is_file())
+    gate.set()
+    assert [f'"runId": "{number}"' in kept or f'"runId":"{number}"' in kept for number in (1, 2, 3)] == [True] * 3
+
+
 def test_no_disk_and_no_destination_is_said(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     class Away:
         name = "away"

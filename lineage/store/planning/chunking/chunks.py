@@ -105,7 +105,7 @@ def whole_batch(batch: LineageBatch) -> BatchPart:
 
 def split_batch(batch: LineageBatch, naming: NamesOverTime) -> list[list[BatchPart]]:
     """Return the parts of a batch, in rounds. `naming` includes the batch's own changes."""
-    parts = _Parting(batch, naming)
+    parts = _BatchParts(batch, naming)
     rounds = [
         parts.of_changes(),
         parts.of_datasets(Stage.NODES),
@@ -117,9 +117,11 @@ def split_batch(batch: LineageBatch, naming: NamesOverTime) -> list[list[BatchPa
     return [found for found in rounds if found]
 
 
-class _Parting:
+class _BatchParts:
     def __init__(self, batch: LineageBatch, naming: NamesOverTime) -> None:
         self.batch = batch
+        self.of_all = LineageBatch(run=batch.run, changes=batch.changes, aliases=batch.aliases)
+        """What each part has."""
         self.naming = naming
         self.references = find_references(batch, naming)
         time_of = times_of_records(batch)
@@ -143,9 +145,8 @@ class _Parting:
         keys = {
             key for change in changes for name in change.datasets for key in (name, self.naming.after(name, change))
         }
-        return [
-            self._part(Stage.CHANGES, references=tuple(self.references[key] for key in keys & self.references.keys()))
-        ]
+        references = tuple(self.references[key] for key in keys & self.references.keys())
+        return [_part(Stage.CHANGES, self.of_all, references=references)]
 
     def of_datasets(self, stage: Stage) -> list[BatchPart]:
         made = stage is Stage.NODES
@@ -156,13 +157,16 @@ class _Parting:
             return 1 + len(self.references[key].columns) + described
 
         return [
-            self._part(
+            _part(
                 stage,
+                replace(
+                    self.of_all,
+                    datasets=tuple(record for key in keys for record in self.records.get(key, ())),
+                    usage=() if made else tuple(used for key in keys for used in self.usage.get(key, ())),
+                    facts=() if made else tuple(one for key in keys for one in self.facts.get(key, ())),
+                ),
                 stripes,
-                references=tuple(self._mention(key, with_columns=made) for key in keys),
-                datasets=tuple(record for key in keys for record in self.records.get(key, ())),
-                usage=() if made else tuple(used for key in keys for used in self.usage.get(key, ())),
-                facts=() if made else tuple(one for key in keys for one in self.facts.get(key, ())),
+                tuple(self._mention(key, with_columns=made) for key in keys),
             )
             for stripes, keys in _chunks({key: size(key) for key in self.references}, COLUMNS_IN_A_PART)
         ]
@@ -180,47 +184,47 @@ class _Parting:
             return sum(1 + len(job.reads) * len(job.writes) + len(edges.get(job.key, ())) for job in records[key])
 
         return [
-            self._part(
+            _part(
                 Stage.JOBS,
+                replace(
+                    self.of_all,
+                    jobs=tuple(job for key in keys for job in records[key]),
+                    edges=tuple(edge for key in keys for edge in stated(key)),
+                ),
                 stripes,
-                jobs=tuple(job for key in keys for job in records[key]),
-                edges=tuple(edge for key in keys for edge in stated(key)),
             )
             for stripes, keys in _chunks({key: size(key) for key in records}, EDGES_IN_A_PART)
         ]
 
     def of_retirement(self) -> list[BatchPart]:
         sources = self.batch.complete_sources
-        return [self._part(Stage.RETIREMENT, jobs=self.jobs_alone, complete_sources=sources)] if sources else []
+        retired = replace(self.of_all, jobs=self.jobs_alone, complete_sources=sources)
+        return [_part(Stage.RETIREMENT, retired)] if sources else []
 
     def of_run(self) -> list[BatchPart]:
         batch = self.batch
         listed = (record for records in self.records.values() for record in records)
-        return [
-            self._part(
-                Stage.RUN,
-                jobs=self.jobs_alone,
-                datasets=tuple(record for record in listed if any(one.is_added for one in record.columns)),
-                diagnostics=batch.diagnostics,
-                complete_sources=batch.complete_sources,
-            )
-        ]
+        ran = replace(
+            self.of_all,
+            jobs=self.jobs_alone,
+            datasets=tuple(record for record in listed if any(one.is_added for one in record.columns)),
+            diagnostics=batch.diagnostics,
+            complete_sources=batch.complete_sources,
+        )
+        return [_part(Stage.RUN, ran)]
 
     def _mention(self, key: str, *, with_columns: bool) -> DatasetReference:
         reference = self.references[key]
         return reference if with_columns else replace(reference, columns={})
 
-    def _part(
-        self,
-        stage: Stage,
-        stripes: tuple[int, ...] = (),
-        *,
-        references: tuple[DatasetReference, ...] | None = None,
-        **of_batch: object,
-    ) -> BatchPart:
-        ours = self.batch
-        batch = LineageBatch(run=ours.run, changes=ours.changes, aliases=ours.aliases, **of_batch)  # type: ignore[arg-type]
-        return BatchPart(batch, frozenset({stage}), references, stripes)
+
+def _part(
+    stage: Stage,
+    batch: LineageBatch,
+    stripes: tuple[int, ...] = (),
+    references: tuple[DatasetReference, ...] | None = None,
+) -> BatchPart:
+    return BatchPart(batch, frozenset({stage}), references, stripes)
 
 
 def _chunks(sizes: Mapping[str, int], at_most: int) -> Iterator[tuple[tuple[int, ...], Sequence[str]]]:

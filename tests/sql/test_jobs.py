@@ -158,12 +158,11 @@ def test_cases_as_files_of_one_folder(dialect: str, whole: dict[str, str], split
 
 
 def test_real_warehouses() -> None:
-    assert check(CONCEPTS, options_for("postgres"), MIMIC)[0] > 50
-    assert check(dict(reversed(CONCEPTS.items())), options_for("postgres"), seeds=1)[0] > 50
+    assert check(dict(reversed(CONCEPTS.items())), options_for("postgres"), MIMIC, seeds=1)[0] > 50
     tpcds = {p.name: p.read_text(encoding="utf-8") for p in sorted((DATA / "tpcds").glob("*.sql"))}
     schema = Catalog.from_json(DATA / "tpcds" / "schema.json", "spark")
     assert check(tpcds, options_for("spark"), schema, seeds=1)[0] > 80
-    assert check(models(60), options_for("trino")) == [60, 60]
+    assert check(models(30), options_for("trino")) == [30, 30]
 
 
 def test_random_warehouses() -> None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any
 
 from lineage.frozen import frozen
+from lineage.garbage_collection import seldom_collecting
 from lineage.governance.breakers import Breakers
 from lineage.governance.exposure import CONFIDENCE, EXPOSURES, Exposure, ValueEffects
 from lineage.governance.propagation import Influence, Reach, Spread, ValueStep, load_value_graph, spread
@@ -249,6 +250,7 @@ class PiiReport:
         }
 
 
+@seldom_collecting()
 def make_report(
     store: GraphStore,
     classification: Classification,

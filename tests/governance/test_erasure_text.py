@@ -50,5 +50,5 @@ def test_a_materialized_view_does_not_follow_its_table(tmp_path: Path) -> None:
 def test_check_only_counts(path: Path) -> None:
     done = lineage("pii", "erase-plan", "crm.customers.email", "--key", "crm.customers.id", "--check", "--store", path)
     statements = [line for line in done.out.splitlines() if not line.startswith("--")]
-    assert len(statements) == 16
+    assert len(statements) == 18
     assert all(line.startswith("SELECT count(*) FROM ") for line in statements)

@@ -71,6 +71,16 @@ def test_who_read_it(company: GraphStore) -> None:
     }
 
 
+def test_what_is_computed_where_no_sql_shows_it_is_named(company: GraphStore) -> None:
+    [email] = _report(company, "crm.customers.email").sources
+    assert {one.name for one in email.holders if "lake." in one.name} >= {"lake.person_features.provider"}
+    spots = {one.what: one.why for one in _report(company, "crm.customers.email").blind_spots}
+    assert spots["what some columns show"].startswith(
+        "lake.person_features.provider, lake.provider_revenue.an_email count as unmasked, but the SQL"
+    )
+    assert "what some columns show" not in {one.what for one in _report(company, "crm.customers.ssn").blind_spots}
+
+
 def test_influence_is_listed_apart(company: GraphStore) -> None:
     [found] = _report(company, "crm.customers.birth_date").sources
     influenced = {one.name: (one.how, one.masked) for one in found.influenced}

@@ -221,3 +221,20 @@ def test_where_tells_of_any_column(path: Path) -> None:
     done = lineage("pii", "where", "hr.employees.salary", "--store", path, columns=80)
     assert done.out.startswith("hr.employees.salary (no tag) is in 6 other columns: 2 unmasked, 4 aggregated")
     assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_a_part_that_a_temporary_table_of_a_log_takes_is_named(tmp_path: Path) -> None:
+    rows = (
+        "create table crm.people (id int, email text, ssn text)",
+        "create temp table t as select right(ssn, 4) as last4, email from crm.people",
+        "create table mart.x as select last4, email, lower(email) as low from t",
+        "insert into mart.y (last4) select last4 from t",
+    )
+    lines = [f'"{sql}",2026-03-02T09:0{number}:00Z,ana,1\n' for number, sql in enumerate(rows)]
+    (tmp_path / "log.csv").write_text("query_text,started_at,user,session\n" + "".join(lines), encoding="utf-8")
+    store = ("--store", tmp_path / "l.db")
+    logged = ("--source", "generic", "--dialect", "postgres", "--namespace", "postgres")
+    assert lineage("ingest", "log", tmp_path / "log.csv", *logged, *store).code == 0
+    done = lineage("pii", "where", "crm.people.ssn", *store)
+    assert "mart.x.last4, mart.y.last4 count as unmasked, but the SQL that computes them" in " ".join(done.err.split())
+    assert "count as unmasked" not in lineage("pii", "where", "crm.people.email", *store).err

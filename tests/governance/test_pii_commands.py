@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lineage.governance.report.report_pdf import _refuse
-from lineage.model.statement import DatasetKind
+from lineage.model.statement import Completeness, DatasetKind
 from lineage.store import open_store
 from tests.cli.running import lineage
 from tests.store.batch_builders import batch, job, table
@@ -156,6 +156,9 @@ def test_who_read_a_class(tagged: Path) -> None:
     }
     assert done["blind_spots"][0] == "only what is in the logs from 2026-01-03 to 2026-02-28 of postgres"
     assert done["new_readers"] == {"email": ["ana", "bo", "cy", "dba", "mailer"]}
+    [letter] = [one for one in done["accesses"] if one["column"] == "export.newsletter.email_domain"]
+    assert [step["target"] for step in letter["path"]] == ["stage.people_safe.email_domain", letter["column"]]
+    assert all(step["sql"] for step in letter["path"])
     text = lineage("pii", "access", "--class", "email", "--store", tagged).out
     assert text.startswith("new readers of email in the last 30 days of the logs: ana, bo, cy")
     since = lineage("pii", "access", "--class", "email", "--since", "2026-02-21", "--json", "--store", tagged).json
@@ -193,6 +196,16 @@ def test_unused_tables_in_the_order_in_which_they_can_be_dropped(tagged: Path) -
     columns = {f"{one['table']}.{one['column']}" for one in long["columns"]}
     assert {"mart.salaries.top_salary", "crm.customers.ssn"} <= columns
     assert not {"mart.salaries.average_salary", "crm.customers.email"} & columns
+
+
+def test_an_audit_says_how_much_of_the_sql_is_not_resolved(tagged: Path) -> None:
+    with open_store(tagged) as store:
+        copied = job("copy.py", at=1)
+        tables = replace(copied.job, reads=("postgres/crm.customers",), completeness=Completeness.TABLES)
+        store.apply(batch(replace(copied, job=tables), run="copy"))
+    spots = lineage("pii", "access", "--class", "email", "--json", "--store", tagged).json["blind_spots"]
+    [share] = [one for one in spots if one.startswith("columns of some SQL: ")]
+    assert re.search(r": 1 of \d+ jobs that read these tables are known by table only", share)
 
 
 def test_what_leaves_the_warehouse_is_used(tagged: Path) -> None:

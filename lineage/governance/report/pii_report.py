@@ -26,8 +26,20 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredTag
 from lineage.traversal import UsageTotal
 
-__all__ = ["BlindSpot", "Holder", "Influenced", "ProvenStep", "Ruling", "SourceColumn", "PiiReport", "make_report"]
+__all__ = [
+    "UNRESOLVED",
+    "BlindSpot",
+    "Holder",
+    "Influenced",
+    "PiiReport",
+    "ProvenStep",
+    "Ruling",
+    "SourceColumn",
+    "make_report",
+]
 
+UNRESOLVED = "columns of some SQL"
+"""The blind spot that counts the jobs of which only the tables are known."""
 _SHOWN_USERS = 5
 _SHOWN_NAMES = 5
 _OF_LOGS = (JobKind.QUERY, JobKind.DEFINITION)
@@ -392,7 +404,7 @@ def _blind_spots(
     unresolved = [one for one in facts.read_jobs.values() if str(one.completeness) in ("tables", "none")]
     if unresolved:
         share = f"{len(unresolved):,} of {len(facts.read_jobs):,} jobs that read these tables"
-        yield BlindSpot("columns of some SQL", f"{share} are known by table only (lineage diagnostics)")
+        yield BlindSpot(UNRESOLVED, f"{share} are known by table only (lineage diagnostics)")
     possibly = {name for one in sources for name in one.possibly}
     if possibly:
         why = f"written by SQL whose columns are not known: {_first_names(possibly)}"

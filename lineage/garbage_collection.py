@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import gc
 import threading
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ContextDecorator
 
 __all__ = ["seldom_collecting"]
 
 _THRESHOLD = (100_000, 50, 100)
 
 
-def seldom_collecting() -> AbstractContextManager[None]:
-    """Raise the garbage collection threshold: collections would find nearly nothing.
+def seldom_collecting() -> _Threshold:
+    """Raise the garbage collection threshold, in a block or a function: collections would find nearly nothing.
 
     The threshold is the process's: the first thread inside raises it, and the last one restores it. It is left alone
     where it is higher already, and where collections are off.
@@ -20,7 +20,7 @@ def seldom_collecting() -> AbstractContextManager[None]:
     return _THE_PROCESS
 
 
-class _Threshold(AbstractContextManager[None]):
+class _Threshold(AbstractContextManager[None], ContextDecorator):
     # Not a generator: short texts are resolved in less time than ten of these take.
 
     __slots__ = ("_before", "_inside", "_lock")

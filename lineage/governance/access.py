@@ -9,7 +9,7 @@ from datetime import date
 from lineage.frozen import frozen
 from lineage.governance.exposure import Exposure
 from lineage.governance.log_coverage import LogCoverage, log_coverage
-from lineage.governance.report.pii_report import Holder, PiiReport, ProvenStep
+from lineage.governance.report.pii_report import UNRESOLVED, Holder, PiiReport, ProvenStep
 from lineage.governance.warehouse.warehouse_policies import Protection
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredUsage
@@ -160,6 +160,7 @@ def _blind_spots(
     if tables:
         shown = ", ".join(tables[:_NAMED_TABLES]) + (" and others" if len(tables) > _NAMED_TABLES else "")
         yield f"tables that may hold the values, written by SQL whose columns are not known: {shown} ({len(tables):,})"
+    yield from (f"{one.what}: {one.why}" for one in report.blind_spots if one.what == UNRESOLVED)
     if any(one.user is None for one in found):
         yield "the users of some queries are not known"
     yield "a query that reads a view counts as a read of the view, not of the tables behind it"

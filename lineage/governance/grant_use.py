@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from datetime import date, datetime
 from enum import StrEnum
 
@@ -14,6 +14,7 @@ from lineage.governance.report.pii_report import Holder, PiiReport
 from lineage.governance.warehouse.warehouse_policies import load_warehouse_policies
 from lineage.model.names import dataset_of
 from lineage.store.protocol import GraphStore
+from lineage.store.values import StoredUsage
 
 __all__ = ["GrantAudit", "GrantState", "GrantUse", "audit_grants"]
 
@@ -86,13 +87,11 @@ def audit_grants(
     found = []
     for key, name in named.items():
         grants = policies.grants(key)
-        if not grants:
-            continue
-        use = judge.use(key)
+        usages = store.usages([key]) if grants else []
         namespace = holders[key].namespace if key in holders else tables[key].namespace
         for role, at in grants.items():
             users = _users_of(role, policies.members(namespace))
-            state, why, by = judge.state(users, use, namespace, at)
+            state, why, by = judge.state(users, usages, namespace, at)
             last = max((day for *_, day in by), default=None)
             names = tuple(user for user, *_ in by)
             queries = sum(number for _, number, _ in by)
@@ -109,26 +108,18 @@ class _Judge:
         self._store = store
         self._coverage = coverage
         self._since, self._until = since or date.min, until or date.max
-        self._days = (min(self._until, coverage.last_day) - max(self._since, coverage.first_day)).days + 1
         self._logged: frozenset[str] | None = None
 
-    def use(self, key: str) -> _UsersOf:
-        """Return who used a table (also to write it: that reads, too) or read a column."""
-        by: dict[str, tuple[str, int, date]] = {}
-        unnamed = 0
-        for one in self._store.usages([key]):
-            if not self._since <= one.day <= self._until:
-                continue
-            for user, queries in one.users.named:
-                _, number, day = by.get(user.casefold(), (user, 0, one.day))
-                by[user.casefold()] = user, number + queries, max(day, one.day)
-            unnamed += max(one.reads - sum(queries for _, queries in one.users.named), 0)
-        return _UsersOf(by, unnamed)
-
     def state(
-        self, users: frozenset[str], use: _UsersOf, namespace: str, granted: datetime | None
+        self, users: frozenset[str], usages: Collection[StoredUsage], namespace: str, granted: datetime | None
     ) -> tuple[GrantState, str, Sequence[tuple[str, int, date]]]:
-        """Return whether a grant was used, why that is so or not known, and by whom."""
+        """Return whether a grant was used, why that is so or not known, and by whom.
+
+        Who used the table before it was granted did so by another right.
+        """
+        since = self._since if granted is None else max(self._since, granted.date())
+        until = min(self._until, self._coverage.last_day)
+        use = _use(one for one in usages if since <= one.day <= self._until)
         everybody = not users.isdisjoint(_EVERYBODY)
         by = [found for name, found in sorted(use.by.items()) if everybody or name in users]
         if by:
@@ -136,7 +127,7 @@ class _Judge:
         why = None
         if namespace not in self._coverage.namespaces:
             why = f"no log covers {namespace}"
-        elif granted is not None and granted.date() > min(self._coverage.last_day, self._until):
+        elif granted is not None and granted.date() > until:
             why = f"granted on {granted:%Y-%m-%d}, after the logs"
         elif use.unnamed:
             why = f"{use.unnamed:,} {'query' if use.unnamed == 1 else 'queries'} of users who are not named"
@@ -144,7 +135,8 @@ class _Judge:
             why = "who has this role is not known"
         if why is not None:
             return GrantState.UNKNOWN, why, ()
-        return GrantState.UNUSED, f"in {self._days:,} days of logs", ()
+        days = (until - max(since, self._coverage.first_day)).days + 1
+        return GrantState.UNUSED, f"in {days:,} {'day' if days == 1 else 'days'} of logs", ()
 
     @property
     def logged(self) -> frozenset[str]:
@@ -155,6 +147,18 @@ class _Judge:
             uses = (one for part in parts for one in self._store.usages(part))
             self._logged = frozenset(user.casefold() for one in uses for user, _ in one.users.named)
         return self._logged
+
+
+def _use(usages: Iterable[StoredUsage]) -> _UsersOf:
+    """Return who used a table (also to write it: that reads, too) or read a column."""
+    by: dict[str, tuple[str, int, date]] = {}
+    unnamed = 0
+    for one in usages:
+        for user, queries in one.users.named:
+            _, number, day = by.get(user.casefold(), (user, 0, one.day))
+            by[user.casefold()] = user, number + queries, max(day, one.day)
+        unnamed += max(one.reads - sum(queries for _, queries in one.users.named), 0)
+    return _UsersOf(by, unnamed)
 
 
 def _users_of(role: str, members: Mapping[str, Collection[str]]) -> frozenset[str]:
@@ -180,6 +184,6 @@ def _blind_spots(
     if missing := sorted({one.namespace for one in holders} - coverage.namespaces):
         yield f"no log covers {', '.join(missing)}"
     yield "owners, administrators, and grants on whole schemas: they may read without any of these grants"
-    yield "who has a role, beyond what GRANT statements and live databases that were ingested say"
+    yield "who has a role, beyond what GRANT statements and live databases that were ingested say, and since when"
     yield "by which of several grants a user read: each of them counts as used"
     yield "a query that reads a view uses the grant on the view, not those on the tables behind it"

@@ -12,6 +12,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 
 from lineage.frozen import frozen
+from lineage.garbage_collection import seldom_collecting
 from lineage.governance.exposure import EXPOSURES, Exposure, ValueEffects, exposure_of
 from lineage.model.influence.evidence import Chain
 from lineage.model.influence.transformations import EdgeKind, Subtype
@@ -79,6 +80,7 @@ class Spread:
     stopped: tuple[str, ...] = ()
 
 
+@seldom_collecting()  # all that is read here is kept
 def load_value_graph(store: GraphStore, starts: Collection[str], functions: ValueEffects) -> ValueGraph:
     """Return all live steps downstream of some columns, read level by level.
 
@@ -93,7 +95,7 @@ def load_value_graph(store: GraphStore, starts: Collection[str], functions: Valu
         ends = {edge.target for via in level for edge in found.get(via, ()) if edge.kind is EdgeKind.CONTRIBUTES}
         level = sorted(ends - seen)
         seen |= ends
-    jobs = {job.key: job for job in store.jobs({edge.job for edges in found.values() for edge in edges})}
+    jobs = {job.key: job for job in store.jobs({edge.job for edges in found.values() for edge in edges}, runs=False)}
     steps: dict[str, list[ValueStep]] = {}
     influences: dict[str, list[Influence]] = {}
     for via, edges in found.items():

@@ -344,10 +344,11 @@ class GraphStore(Protocol):
             StoreError: the store could not be reached or written.
         """
 
-    def jobs(self, keys: Collection[str] | None = None, *, users: bool = False) -> list[StoredJob]:
+    def jobs(self, keys: Collection[str] | None = None, *, users: bool = False, runs: bool = True) -> list[StoredJob]:
         """Return the jobs of these keys (all, without keys), sorted by key; their users only with `users`.
 
-        A job may have a thousand users per ingest, so counting them costs more than everything else.
+        A job may have a thousand users per ingest, so counting them costs more than everything else. Without `runs`
+        nothing is read but the jobs' own properties: not what they read and write, nor how often they ran.
         """
 
     def columns_by_key(self, keys: Collection[str]) -> list[StoredColumn]:

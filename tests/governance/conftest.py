@@ -1,4 +1,4 @@
-"""The made-up company of `tests/data/governance`: its SQL and a query log, ingested once."""
+"""The made-up company of `tests/data/governance`: SQL, dbt, dashboards, a Spark job and a query log, ingested once."""
 
 from __future__ import annotations
 
@@ -19,7 +19,11 @@ def ingested(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("company") / "company.db"
     sql = ("--dialect", "postgres", "--catalog", DATA / "schema.sql", "--project", "company", "--store", path)
     assert lineage("ingest", "sql", DATA / "models", *sql).code == 0
-    log = ("--source", "generic", "--dialect", "postgres", "--namespace", "postgres", "--store", path)
+    here = ("--namespace", "postgres", "--store", path)
+    assert lineage("ingest", "dbt", DATA / "dbt", *here).code == 0
+    assert lineage("ingest", "bi", "plain", DATA / "boards.yaml", "--store", path).code == 0
+    assert lineage("ingest", "openlineage", DATA / "events.ndjson", "--store", path).code == 0
+    log = ("--source", "generic", "--dialect", "postgres", *here)
     assert lineage("ingest", "log", DATA / "log.csv", *log).code == 0
     return path
 

@@ -63,5 +63,5 @@ def test_a_key_that_is_masked_ties_no_rows(tmp_path: Path) -> None:
 def test_check_only_counts(path: Path) -> None:
     done = lineage("pii", "erase-plan", "crm.customers.email", "--key", "crm.customers.id", "--check", "--store", path)
     statements = [line for line in done.out.splitlines() if not line.startswith("--")]
-    assert len(statements) == 16
+    assert len(statements) == 18
     assert all(line.startswith("SELECT count(*) FROM ") for line in statements)

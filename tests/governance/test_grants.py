@@ -90,6 +90,30 @@ def test_a_grant_that_is_later_than_the_log(tmp_path: Path) -> None:
     assert said == {"di on crm.people": ("unknown", "granted on 2026-03-21, after the logs")}
 
 
+_LATER = "grant select on crm.people to ana,{day}T10:00:00Z,dba\n"
+
+
+@pytest.mark.parametrize(
+    ("log", "expected"),
+    [
+        ([_LATER.format(day="2026-03-02")], USED),  # on the day of her query
+        ([_LATER.format(day="2026-03-03")], ("unused", "in 18 days of logs")),
+        ([_LATER.format(day="2026-03-20")], ("unused", "in 1 day of logs")),
+        # Granted again, which changes nothing: since the first time.
+        ([_LATER.format(day="2026-03-01"), _LATER.format(day="2026-03-10")], USED),
+        ([_LATER.format(day="2026-03-10"), "select id from crm.people,2026-03-05T09:00:00Z,\n"],
+         ("unused", "in 11 days of logs")),
+        # The right that she used was revoked: when it was granted again is not known.
+        ([_LATER.format(day="2026-03-01"), "revoke select on crm.people from ana,2026-03-04T10:00:00Z,dba\n",
+          _LATER.format(day="2026-03-10")], USED),
+        ([_LATER.format(day="2026-03-03").replace("select", "all"), _LATER.format(day="2026-03-10")],
+         ("unused", "in 18 days of logs")),
+    ],
+)  # fmt: skip
+def test_use_before_a_grant_is_none_of_the_grant(tmp_path: Path, log: list[str], expected: tuple[str, str]) -> None:
+    assert _states(_ingest(tmp_path, "", _LOG + "".join(log))) == {"ana on crm.people": expected}
+
+
 def test_without_grants_and_without_a_log(tmp_path: Path) -> None:
     store = _ingest(tmp_path, "")
     assert "no grant on these tables is known" in lineage("pii", "grants", "--store", store).out

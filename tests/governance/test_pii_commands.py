@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from lineage.governance.report.report_pdf import _refuse
-from lineage.model.statement import DatasetKind
+from lineage.model.statement import Completeness, DatasetKind
 from lineage.store import open_store
 from tests.cli.running import lineage
 from tests.store.batch_builders import batch, job, table
@@ -149,12 +149,16 @@ def test_who_read_a_class(tagged: Path) -> None:
         ("ana", "mart.customer_360.email", "unmasked", 2),
         ("bo", "mart.customer_360.email", "unmasked", 1),
         ("cy", "mart.reachable.contact", "unmasked", 1),
+        ("cy", "dbt.ticket_contacts.contact", "unmasked", 1),
         ("dba", "crm.customers.email", "unmasked", 1),
         ("mailer", "export.newsletter.email", "unmasked", 1),
         ("mailer", "export.newsletter.email_domain", "partial", 1),
     }
     assert done["blind_spots"][0] == "only what is in the logs from 2026-01-03 to 2026-02-28 of postgres"
     assert done["new_readers"] == {"email": ["ana", "bo", "cy", "dba", "mailer"]}
+    [letter] = [one for one in done["accesses"] if one["column"] == "export.newsletter.email_domain"]
+    assert [step["target"] for step in letter["path"]] == ["stage.people_safe.email_domain", letter["column"]]
+    assert all(step["sql"] for step in letter["path"])
     text = lineage("pii", "access", "--class", "email", "--store", tagged).out
     assert text.startswith("new readers of email in the last 30 days of the logs: ana, bo, cy")
     since = lineage("pii", "access", "--class", "email", "--since", "2026-02-21", "--json", "--store", tagged).json
@@ -173,11 +177,14 @@ def test_unused_tables_in_the_order_in_which_they_can_be_dropped(tagged: Path) -
     used = {
         "crm.customers", "crm.leads", "crm.addresses", "crm.consents", "shop.orders", "stage.contacts", "stage.orders",
         "stage.people_safe", "stage.customers", "mart.customer_360", "export.newsletter", "mart.reachable",
-        "mart.revenue_daily",
+        "mart.revenue_daily", "dbt.ticket_contacts", "dbt.stg_messages", "dbt.stg_customers", "support.tickets",
+        "support.messages",
+        # by dashboards
+        "dbt.payroll", "hr.employees", "mart.email_domains",
     }  # fmt: skip
     assert not used & set(names)
-    assert len(names) == 51 - len(used)
-    chains = ("mart.salaries stage.employees hr.employees", "export.loyalty export.crm_copy_of_copy export.crm_copy",
+    assert len(names) == 59 - len(used)
+    chains = ("mart.salaries stage.employees", "export.loyalty export.crm_copy_of_copy export.crm_copy",
               "mart.card_fraud stage.payments shop.payments")  # fmt: skip
     for before, after in (pair for chain in chains for pair in pairwise(chain.split())):
         assert names.index(before) < names.index(after)
@@ -189,6 +196,16 @@ def test_unused_tables_in_the_order_in_which_they_can_be_dropped(tagged: Path) -
     columns = {f"{one['table']}.{one['column']}" for one in long["columns"]}
     assert {"mart.salaries.top_salary", "crm.customers.ssn"} <= columns
     assert not {"mart.salaries.average_salary", "crm.customers.email"} & columns
+
+
+def test_an_audit_says_how_much_of_the_sql_is_not_resolved(tagged: Path) -> None:
+    with open_store(tagged) as store:
+        copied = job("copy.py", at=1)
+        tables = replace(copied.job, reads=("postgres/crm.customers",), completeness=Completeness.TABLES)
+        store.apply(batch(replace(copied, job=tables), run="copy"))
+    spots = lineage("pii", "access", "--class", "email", "--json", "--store", tagged).json["blind_spots"]
+    [share] = [one for one in spots if one.startswith("columns of some SQL: ")]
+    assert re.search(r": 1 of \d+ jobs that read these tables are known by table only", share)
 
 
 def test_what_leaves_the_warehouse_is_used(tagged: Path) -> None:
@@ -215,5 +232,22 @@ def test_without_a_log_nothing_is_unused(tagged: Path, tmp_path: Path) -> None:
 
 def test_where_tells_of_any_column(path: Path) -> None:
     done = lineage("pii", "where", "hr.employees.salary", "--store", path, columns=80)
-    assert done.out.startswith("hr.employees.salary (no tag) is in 3 other columns: 2 unmasked, 1 aggregated")
+    assert done.out.startswith("hr.employees.salary (no tag) is in 6 other columns: 2 unmasked, 4 aggregated")
     assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_a_part_that_a_temporary_table_of_a_log_takes_is_named(tmp_path: Path) -> None:
+    rows = (
+        "create table crm.people (id int, email text, ssn text)",
+        "create temp table t as select right(ssn, 4) as last4, email from crm.people",
+        "create table mart.x as select last4, email, lower(email) as low from t",
+        "insert into mart.y (last4) select last4 from t",
+    )
+    lines = [f'"{sql}",2026-03-02T09:0{number}:00Z,ana,1\n' for number, sql in enumerate(rows)]
+    (tmp_path / "log.csv").write_text("query_text,started_at,user,session\n" + "".join(lines), encoding="utf-8")
+    store = ("--store", tmp_path / "l.db")
+    logged = ("--source", "generic", "--dialect", "postgres", "--namespace", "postgres")
+    assert lineage("ingest", "log", tmp_path / "log.csv", *logged, *store).code == 0
+    done = lineage("pii", "where", "crm.people.ssn", *store)
+    assert "mart.x.last4, mart.y.last4 count as unmasked, but the SQL that computes them" in " ".join(done.err.split())
+    assert "count as unmasked" not in lineage("pii", "where", "crm.people.email", *store).err

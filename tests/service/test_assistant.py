@@ -16,7 +16,7 @@ from mcp import ClientSession, StdioServerParameters, stdio_client
 from lineage.store import open_store
 from lineage_ingest import ingest_sql
 from tests.service.graph import fill
-from tests.store.batch_builders import batch, query, rename, table
+from tests.store.batch_builders import batch, key, query, rename, table
 
 Ask = Callable[..., Any]
 
@@ -94,6 +94,8 @@ def test_questions_and_their_evidence(path: Path) -> None:
 
 
 def test_the_map_of_a_column_is_bounded_and_says_what_it_leaves_out(path: Path) -> None:
+    with open_store(path) as store:
+        store.describe(key("users"), tags=("reader:ana",))
     whole, part = answers(
         path, ("column_map", {"name": "users.email"}), ("column_map", {"name": "staged.mail", "most": 3})
     )
@@ -102,6 +104,7 @@ def test_the_map_of_a_column_is_bounded_and_says_what_it_leaves_out(path: Path) 
         ("contacts.n", "masked", 2),
     ]  # fmt: skip
     assert (whole["reads"], whole["users"], whole["omitted"]) == (1, ["ana"], {})
+    assert whole["warehouse"] == ["granted to ana"]
     assert [one["name"] for one in part["upstream"]] == ["users.email"]
     assert [one["name"] for one in part["downstream"]] == ["contacts.address", "contacts.hashed"]
     assert part["omitted"] == {"downstream masked": 1, "upstream": 1}

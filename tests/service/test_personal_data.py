@@ -116,6 +116,34 @@ def test_who_read_a_class_by_role(tmp_path: Path) -> None:
     assert {step["sql"] is None for one in hidden["accesses"] for step in one["path"]} == {True}
 
 
+GRANTS = """{ grantAudit(classes: ["email"]) { totalCount blindSpots
+  grants { role on classes state why granted queries lastDay distinctUsers users } } }"""
+
+
+def test_which_grants_nobody_used_by_role(tmp_path: Path) -> None:
+    tokens = TokenFile(tmp_path / "tokens.json")
+    with open_store(tmp_path / "store.db") as store:
+        fill(store)
+        store.describe(key("users"), tags=("reader:ana", "reader:ghost"))
+        with running(store, Settings(tokens=tokens.path)) as service:
+            (reader, _), (steward, _) = (tokens.create(str(one), [one]) for one in (Role.READER, Role.STEWARD))
+            service.data(TAG, steward, c="users.email", n="email")
+            hidden, shown = (service.data(GRANTS, token)["grantAudit"] for token in (reader, steward))
+            used = service.data(GRANTS.replace(")", ", states: [USED])", 1), reader)["grantAudit"]
+            assert service.refusal(GRANTS.replace(")", ', since: "2030-01-01")', 1), reader)["code"] == "NOT_FOUND"
+            both = ', since: "2024-01-05", until: "2024-01-04")'
+            assert service.refusal(GRANTS.replace(")", both, 1), reader)["code"] == "BAD_ARGUMENT"
+            assert service.refusal(GRANTS)["code"] == "UNAUTHENTICATED"
+    assert [(one["role"], one["state"]) for one in shown["grants"]] == [("ghost", "UNKNOWN"), ("ana", "USED")]
+    assert shown["grants"][1] == {
+        "role": "ana", "on": "users", "classes": ["email"], "state": "USED", "why": None, "granted": None,
+        "queries": 4, "lastDay": "2024-01-04", "distinctUsers": 1, "users": ["ana"],
+    }  # fmt: skip
+    assert [(one["users"], one["distinctUsers"]) for one in hidden["grants"]] == [(None, 0), (None, 1)]
+    assert (used["totalCount"], [one["role"] for one in used["grants"]]) == (1, ["ana"])
+    assert shown["blindSpots"][0].startswith("only what is in the logs")
+
+
 def test_what_depends_on_a_column_by_tag(service: Service) -> None:
     impact = """query ($t: [String!]) { impact(column: "users.email", filter: {tags: $t}) {
       totalCount nodes { column { name } } } }"""

@@ -54,6 +54,7 @@ class ColumnMap(BaseModel):
 
     name: str
     tags: list[MapTag]
+    warehouse: list[str] = Field(description="What policies and grants of the warehouse say of the column.")
     reads: int
     users: list[str]
     downstream: list[MapHolder]
@@ -84,6 +85,7 @@ def column_map(store: GraphStore, name: str, most: int) -> ColumnMap:
     return ColumnMap(
         name=source.name,
         tags=[MapTag(name=one.name, confidence=one.confidence, source=one.source, why=one.why) for one in source.tags],
+        warehouse=list(source.own.protection.sentences),
         reads=source.own.usage.reads,
         users=source.own.users,
         downstream=[_holder(one) for one in shown],

@@ -171,6 +171,8 @@ def where(
     for one in source.influenced:
         note(f"it decides about {one.name} ({', '.join(one.how)}){', masked' if one.masked else ''}")
     _print_ends([source])
+    for spot in made.blind_spots:
+        note(f"not known: {spot.what} ({spot.why})", "yellow")
 
 
 def _print_ends(sources: Iterable[SourceColumn]) -> None:

@@ -69,7 +69,10 @@ def access(
         for one in audit.accesses
     ]  # fmt: skip
     if output is OutputFormat.JSON:
-        listed = [dict(zip(columns, row, strict=True)) for row in rows]
+        listed = [
+            {**dict(zip(columns, row, strict=True)), "path": [step.to_dict() for step in one.path]}
+            for one, row in zip(audit.accesses, rows, strict=True)
+        ]
         new = audit.new_readers
         named = None if new is None else {name: [shown.get(one, one) for one in users] for name, users in new.items()}
         print_object({"blind_spots": list(audit.blind_spots), "new_readers": named, "accesses": listed})

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime
@@ -9,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from lineage.frozen import frozen
+from lineage.garbage_collection import seldom_collecting
 from lineage.governance.breakers import Breakers
 from lineage.governance.exposure import CONFIDENCE, EXPOSURES, Exposure, ValueEffects
 from lineage.governance.propagation import Influence, Reach, Spread, ValueStep, load_value_graph, spread
@@ -17,14 +19,32 @@ from lineage.governance.report.report_facts import ReportFacts
 from lineage.governance.sql_proofs import Proof, proof_of
 from lineage.governance.tags.tagging import Classification
 from lineage.governance.warehouse.warehouse_policies import Protection
+from lineage.model.batch import JobKind
+from lineage.model.influence.transformations import Subtype
 from lineage.model.names import dataset_of, is_column_key, split_dataset_key
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredTag
 from lineage.traversal import UsageTotal
 
-__all__ = ["BlindSpot", "Holder", "Influenced", "ProvenStep", "Ruling", "SourceColumn", "PiiReport", "make_report"]
+__all__ = [
+    "UNRESOLVED",
+    "BlindSpot",
+    "Holder",
+    "Influenced",
+    "PiiReport",
+    "ProvenStep",
+    "Ruling",
+    "SourceColumn",
+    "make_report",
+]
 
+UNRESOLVED = "columns of some SQL"
+"""The blind spot that counts the jobs of which only the tables are known."""
 _SHOWN_USERS = 5
+_SHOWN_NAMES = 5
+_OF_LOGS = (JobKind.QUERY, JobKind.DEFINITION)
+_COLUMN = re.compile(r"""[\w.$#"`\[\]]+""")
+"""A column that is read as it is."""
 
 
 @frozen
@@ -249,6 +269,7 @@ class PiiReport:
         }
 
 
+@seldom_collecting()
 def make_report(
     store: GraphStore,
     classification: Classification,
@@ -383,10 +404,28 @@ def _blind_spots(
     unresolved = [one for one in facts.read_jobs.values() if str(one.completeness) in ("tables", "none")]
     if unresolved:
         share = f"{len(unresolved):,} of {len(facts.read_jobs):,} jobs that read these tables"
-        yield BlindSpot("columns of some SQL", f"{share} are known by table only (lineage diagnostics)")
-    possibly = sorted({name for one in sources for name in one.possibly})
+        yield BlindSpot(UNRESOLVED, f"{share} are known by table only (lineage diagnostics)")
+    possibly = {name for one in sources for name in one.possibly}
     if possibly:
-        shown = ", ".join(possibly[:5]) + (f" and {len(possibly) - 5:,} more" if len(possibly) > 5 else "")
-        yield BlindSpot("tables that may hold values", f"written by SQL whose columns are not known: {shown}")
+        why = f"written by SQL whose columns are not known: {_first_names(possibly)}"
+        yield BlindSpot("tables that may hold values", why)
+    unseen = {step.target for one in sources for each in one.holders for step in each.path if _is_unseen(step, facts)}
+    if unseen:
+        why = "the SQL that computes them is not in the graph: temporary tables of a log, jobs without SQL"
+        yield BlindSpot("what some columns show", f"{_first_names(unseen)} count as unmasked, but {why}")
     if classification.pending:
         yield BlindSpot("pending tags", f"of columns that are not known: {len(classification.pending):,}")
+
+
+def _is_unseen(step: ProvenStep, facts: ReportFacts) -> bool:
+    """Return whether a value is computed, and not by the SQL of the step's job: perhaps to a part or a sum of it."""
+    job = facts.jobs.get(step.proof.job)
+    if job is None or step.exposure is not Exposure.UNMASKED or str(Subtype.IDENTITY) in step.how:
+        return False
+    return not job.sql or (job.kind in _OF_LOGS and all(map(_COLUMN.fullmatch, step.proof.sql)))
+
+
+def _first_names(names: Collection[str]) -> str:
+    shown = sorted(names)
+    more = f" and {len(shown) - _SHOWN_NAMES:,} more" if len(shown) > _SHOWN_NAMES else ""
+    return ", ".join(shown[:_SHOWN_NAMES]) + more

@@ -74,7 +74,7 @@ def _possibly(store: GraphStore, found: Spread) -> list[str]:
         dataset_of(found.start),
         *(dataset_of(key) for key, reach in found.reached.items() if reach.exposure is not Exposure.MASKED),
     }
-    feeds = set(store.feed_keys(sorted(held), Direction.DOWNSTREAM))
-    unknown = feeds - store.feeds_by_columns(feeds)
     known = {dataset_of(one.target) for one in found.influences} | {dataset_of(key) for key in found.reached}
-    return sorted({feed.target for feed in unknown} - known - held)
+    known |= held
+    feeds = {one for one in store.feed_keys(sorted(held), Direction.DOWNSTREAM) if one.target not in known}
+    return sorted({one.target for one in feeds - store.feeds_by_columns(feeds)})

@@ -40,8 +40,9 @@ class PolicyState:
     tag_masks: defaultdict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     grants: defaultdict[Place, set[str]] = field(default_factory=lambda: defaultdict(set))
     unmask: defaultdict[Place, set[str]] = field(default_factory=lambda: defaultdict(set))
-    granted: dict[tuple[Place, str], datetime] = field(default_factory=dict)
-    """When each grant of a table or column was last made, according to a log."""
+    granted: dict[tuple[Place, str], datetime | None] = field(default_factory=dict)
+    """Since when each grant of a table or column holds, according to a log; None if that is not known."""
+    revoked: dict[tuple[Place, str], datetime] = field(default_factory=dict)
     members: defaultdict[tuple[str, str], set[str]] = field(default_factory=lambda: defaultdict(set))
     """Who has each role of a namespace: users, and roles."""
     attached: dict[str, tuple[datetime, str | None]] = field(default_factory=dict)
@@ -49,6 +50,8 @@ class PolicyState:
     dropped: set[str] = field(default_factory=set)
     source: str = ""
     file: str | None = None
+    first_seen: datetime | None = None
+    """When the statement was first run, if it was run and its table has been the same since."""
 
     @property
     def columns(self) -> set[Place]:
@@ -135,13 +138,24 @@ class PolicyState:
                 self.tags[key].pop(name, None)
 
     def _grant(self, one: PolicyStatement, keys: Iterable[Place], at: datetime) -> None:
-        of = self.grants if one.act in (PolicyAct.GRANT, PolicyAct.REVOKE) else self.unmask
+        is_read = one.act in (PolicyAct.GRANT, PolicyAct.REVOKE)
+        of = self.grants if is_read else self.unmask
         for key in keys:
             if one.act in (PolicyAct.GRANT, PolicyAct.GRANT_UNMASK):
-                of[key] |= set(one.roles)
-                if self.file is None:  # files say what is to be there, not since when
-                    self.granted.update(dict.fromkeys(((key, role) for role in one.roles), at))
+                new = set(one.roles) - of[key]
+                of[key] |= new
+                if is_read:
+                    self.granted.update({(key, role): self._since(key, role) for role in new})
                 continue
             # What is taken from a table as a whole is taken from its columns, too.
             for other in [each for each in of if each == key or (not key[1] and each[0] == key[0])]:
                 of[other] -= set(one.roles)
+                if is_read:
+                    self.revoked.update(((other, role), at) for role in one.roles)
+
+    def _since(self, key: Place, role: str) -> datetime | None:
+        """Return when a grant that is made now was made: of a statement that was run often, the first time counts."""
+        revoked = self.revoked.get((key, role))
+        if self.first_seen is None or (revoked is not None and revoked >= self.first_seen):
+            return None  # of a statement that was run before and after a REVOKE, the times between are not known
+        return self.first_seen

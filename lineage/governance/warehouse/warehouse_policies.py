@@ -202,6 +202,9 @@ def load_warehouse_policies(store: GraphStore, columns: Collection[str] = ()) ->
         if job.dialect in _SWITCHED:
             state.needs_switch.update(job.reads)
         for dataset in job.reads or ("",):
+            is_same = not any(end.at > job.first_seen for end in ends[dataset, ""])
+            # Files say what is to be there, not since when.
+            state.first_seen = job.first_seen if job.file_key is None and is_same else None
             over = [path for path in ("", *one.columns) if any(end.ends(job, one) for end in ends[dataset, path])]
             if "" not in over:
                 state.apply(one, dataset, [path for path in one.columns if path not in over], job.last_seen)

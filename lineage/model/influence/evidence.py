@@ -74,11 +74,14 @@ def chains_from(texts: Sequence[str] | None) -> tuple[Chain, ...]:
     >>> chains_from(["7-12 30-43", "-1-0"])
     ((7, 12, 30, 43),)
     """
-    return tuple(
-        tuple(int(number) for span in text.split(" ") for number in span.split("-"))
-        for text in texts or ()
-        if _CHAIN.fullmatch(text)
-    )
+    return tuple(chain for text in texts or () if (chain := _chain_from(text)) is not None)
+
+
+def _chain_from(text: str) -> Chain | None:
+    start, _, end = text.partition("-")
+    if start.isdecimal() and end.isdecimal():  # most are one span
+        return int(start), int(end)
+    return tuple(map(int, text.replace("-", " ").split(" "))) if _CHAIN.fullmatch(text) else None
 
 
 def position_in_source(sql: str, positions: Iterable[SourcePosition], start: int) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field, fields
 from datetime import datetime
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 
 from lineage.frozen import frozen
@@ -287,10 +287,15 @@ _PARTLY_MASKING = stored(
     _TEXTS,
     field="meaning.partly_masking",
     encode=lambda subtypes: [*map(str, subtypes)] or None,  # of few edges; older ones have none
-    decode=lambda subtypes: tuple(map(Subtype, subtypes or ())),
+    decode=lambda subtypes: tuple(map(Subtype, subtypes)) if subtypes else (),
 )
 _WHILE_LIVE = (stored("first_seen", _TIME, field="start"), _LAST_SEEN)
 _ONCE_RETIRED = (stored("valid_from", _TIME, field="start"), stored("valid_to", _TIME, field="end"), _LAST_SEEN)
+
+
+@lru_cache(maxsize=1000)
+def _subtypes(names: tuple[str, ...]) -> tuple[Subtype, ...]:
+    return tuple(map(Subtype, names))
 
 
 def _column_period(
@@ -304,7 +309,7 @@ def _column_period(
     partly_masking: tuple[Subtype, ...],
     end: datetime | None = None,
 ) -> Period:
-    meaning = Meaning(tuple(map(Subtype, subtypes)), masking, limited, ambiguous, partly_masking)
+    meaning = Meaning(_subtypes(tuple(subtypes)), masking, limited, ambiguous, partly_masking)
     return Period(start, end, last_seen, meaning, spans)
 
 

@@ -66,7 +66,7 @@ JOIN node AS a ON a.id = e.source JOIN node AS o ON o.id = a.dataset JOIN job_ke
 WHERE b.key = :key
 
 -- name: jobs_by_key
-SELECT {a_job n} FROM a_job AS n WHERE n.key = :key
+SELECT {a_job n} FROM json_each(:rows) AS w CROSS JOIN a_job AS n ON n.key = w.value ->> 'key'
 
 -- name: all_jobs
 SELECT {a_job n} FROM a_job AS n
@@ -315,34 +315,41 @@ FROM node AS t JOIN node AS c ON c.dataset = t.id AND c.id <> t.id JOIN usage_da
 WHERE t.key = :key
 
 -- name: fields_of_column
-SELECT :key AS asked, f.key AS found FROM a_column AS f WHERE f.parent = :key
+SELECT f.parent AS asked, f.key AS found
+FROM json_each(:rows) AS w CROSS JOIN a_column AS f ON f.parent = w.value ->> 'key'
 
 -- name: parent_of_column
-SELECT c.key AS asked, c.parent AS found FROM a_column AS c WHERE c.key = :key AND c.parent IS NOT NULL
+SELECT c.key AS asked, c.parent AS found
+FROM json_each(:rows) AS w CROSS JOIN a_column AS c ON c.key = w.value ->> 'key'
+WHERE c.parent IS NOT NULL
 
 -- name: out_of_column
 SELECT a.key AS asked, a.key AS source, b.key AS target, {lineage e}
-FROM node AS a JOIN lineage AS e ON e.source = a.id AND e.kind IN (<types>)
-JOIN node AS b ON b.id = e.target JOIN job_key AS j ON j.id = e.job
-WHERE a.key = :key AND a.id <> a.dataset
+FROM json_each(:rows) AS w CROSS JOIN node AS a ON a.key = w.value ->> 'key'
+CROSS JOIN lineage AS e ON e.source = a.id AND e.kind IN (<types>)
+CROSS JOIN node AS b ON b.id = e.target CROSS JOIN job_key AS j ON j.id = e.job
+WHERE a.id <> a.dataset
 
 -- name: out_of_dataset
 SELECT a.key AS asked, a.key AS source, b.key AS target, {lineage e}
-FROM node AS a JOIN lineage AS e ON e.source = a.id AND e.kind IN (<types>)
-JOIN node AS b ON b.id = e.target JOIN job_key AS j ON j.id = e.job
-WHERE a.key = :key AND a.id = a.dataset
+FROM json_each(:rows) AS w CROSS JOIN node AS a ON a.key = w.value ->> 'key'
+CROSS JOIN lineage AS e ON e.source = a.id AND e.kind IN (<types>)
+CROSS JOIN node AS b ON b.id = e.target CROSS JOIN job_key AS j ON j.id = e.job
+WHERE a.id = a.dataset
 
 -- name: into_column
 SELECT b.key AS asked, a.key AS source, b.key AS target, {lineage e}
-FROM node AS b JOIN lineage AS e ON e.target = b.id AND e.kind IN (<types>)
-JOIN node AS a ON a.id = e.source JOIN job_key AS j ON j.id = e.job
-WHERE b.key = :key AND b.id <> b.dataset
+FROM json_each(:rows) AS w CROSS JOIN node AS b ON b.key = w.value ->> 'key'
+CROSS JOIN lineage AS e ON e.target = b.id AND e.kind IN (<types>)
+CROSS JOIN node AS a ON a.id = e.source CROSS JOIN job_key AS j ON j.id = e.job
+WHERE b.id <> b.dataset
 
 -- name: into_dataset
 SELECT b.key AS asked, a.key AS source, b.key AS target, {lineage e}
-FROM node AS b JOIN lineage AS e ON e.target = b.id AND e.kind IN (<types>)
-JOIN node AS a ON a.id = e.source JOIN job_key AS j ON j.id = e.job
-WHERE b.key = :key AND b.id = b.dataset
+FROM json_each(:rows) AS w CROSS JOIN node AS b ON b.key = w.value ->> 'key'
+CROSS JOIN lineage AS e ON e.target = b.id AND e.kind IN (<types>)
+CROSS JOIN node AS a ON a.id = e.source CROSS JOIN job_key AS j ON j.id = e.job
+WHERE b.id = b.dataset
 
 -- name: steps
 SELECT a.key AS source, b.key AS target, j.key AS job, e.subtypes AS "subtypes texts", e.masking AS "masking flag",

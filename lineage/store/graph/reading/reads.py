@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import date, datetime
+from functools import cache
 from typing import Any
 
 from lineage.model.batch import JobKind
@@ -165,6 +166,7 @@ def expand(
 ) -> list[Hop]:
     """Return one hop from columns, their fields and their parents, and from the rows of datasets."""
     asked = sorted(set(keys))
+    datasets = [key for key in asked if not is_column_key(key)]
     reached: dict[str, set[str]] = {key: {key} for key in asked}
     for step in ("fields_of_column", "parent_of_column"):
         for found, via in _climb(transaction, step, asked).items():
@@ -175,11 +177,11 @@ def expand(
     if direction is Direction.DOWNSTREAM:
         rows = _edges(transaction, "out_of_column", reached, relations, as_of)
         if EdgeType.REFERENCES in relations:
-            rows += _edges(transaction, "out_of_dataset", asked, [EdgeType.REFERENCES], as_of)
+            rows += _edges(transaction, "out_of_dataset", datasets, [EdgeType.REFERENCES], as_of)
     else:
         rows = _edges(transaction, "into_column", reached, relations, as_of)
         if EdgeType.REFERENCES in relations:
-            rows += _edges(transaction, "into_dataset", asked, [EdgeType.REFERENCES], as_of)
+            rows += _edges(transaction, "into_dataset", datasets, [EdgeType.REFERENCES], as_of)
     edges = date_live(transaction, [edge_from(row) for row in rows])
     hops = [Hop(via, edge) for row, edge in zip(rows, edges, strict=True) for via in reached[row["asked"]]]
     return sorted(hops, key=_hop_order)
@@ -281,9 +283,13 @@ def feeds_by_columns(
     return frozenset(found.intersection(feeds))
 
 
-def jobs(transaction: Transaction, keys: Collection[str] | None = None, *, users: bool = False) -> list[StoredJob]:
+def jobs(
+    transaction: Transaction, keys: Collection[str] | None = None, *, users: bool = False, runs: bool = True
+) -> list[StoredJob]:
     """Return the jobs of these keys (all, without keys), sorted by key; their users only with `users`."""
     found = {row["n"]["key"]: job_from(row["n"]) for row in _by_key(transaction, "jobs_by_key", keys, every="all_jobs")}
+    if not runs:
+        return [found[key] for key in sorted(found)]
     reads: dict[str, dict[str, Seen]] = defaultdict(dict)
     for row in _by_key(transaction, "reads_of_job", found):
         reads[row["job"]][row["dataset"]] = reads_from(row["e"], found[row["job"]])
@@ -423,7 +429,7 @@ def edge_from(row: Row) -> StoredEdge:
     return StoredEdge(
         source=row["source"],
         target=row["target"],
-        kind=EdgeKind(str(edge_type_of(relationship["type"]))),
+        kind=_kind_of(relationship["type"]),
         job=relationship["job"],
         subtypes=meaning.subtypes,
         masking=meaning.masking,
@@ -435,6 +441,11 @@ def edge_from(row: Row) -> StoredEdge:
         valid_to=period.end,
         partly_masking=meaning.partly_masking,
     )
+
+
+@cache
+def _kind_of(relationship_type: str) -> EdgeKind:
+    return EdgeKind(str(edge_type_of(relationship_type)))
 
 
 def _hop_order(hop: Hop) -> tuple[object, ...]:

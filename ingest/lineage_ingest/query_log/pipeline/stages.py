@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage.catalog import TableSchema
 from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord, UsageRecord
@@ -177,18 +177,11 @@ def extract_log(
     """
     progress("reading", 0, None)
     log = engine.read(progress)
-    templates: dict[int, tuple[str, str | None, str | None]] = {}
-    begins: list[int] = []
-    fingerprints: set[str] = set()
-    for template in engine.templates():
-        if template.runs:
-            fingerprints.add(template.part.fingerprint)
-        templates[template.key] = template.part.dialect, template.part.database, template.part.schema
-        if template.span.first is not None and template.runs:
-            begins.append(template.span.first)
-    if log.undated and not begins and context.observed_at is None:
+    ran = _templates_of(engine)
+    templates = ran.settings
+    if log.undated and ran.began is None and context.observed_at is None:
         raise UndatedLogError(log.undated, log.unread_time)
-    context = replace(context, begins_at=moment(min(begins), context.at) if begins else None)
+    context = replace(context, begins_at=moment(ran.began, context.at) if ran.began is not None else None)
     before = earlier(context.begins_at or context.observed_at)
     base = KnownSchemas(given, before.schemas())
     first: dict[int, UnitSummary] = {}
@@ -221,18 +214,55 @@ def extract_log(
         session_blocks = engine.sessions(known, versions, changes)
         new = [Work(one.key) for one in session_blocks if one.key not in found]
         found.update((summary.key, summary) for summary in engine.extract(new, context, base, again))
+    definitions, rounds = _resolved(engine, context, base, found, existence, again)
+    extraction = _merge(engine, context, base, definitions, log, versions, before, rounds, progress, ran.fingerprints)
+    extraction.templates = first
+    extraction.note_open_transactions(session_blocks, found)
+    extraction.session_blocks = {one.key: tuple(member.template for member in one.members) for one in session_blocks}
+    return extraction
+
+
+class _Templates(NamedTuple):
+    """The templates of a log. `began` is when the first one with a time ran, `fingerprints` are those that ran."""
+
+    settings: dict[int, tuple[str, str | None, str | None]]
+    """Each one's dialect, database and schema."""
+    began: int | None
+    fingerprints: frozenset[str]
+
+
+def _templates_of(engine: Engine) -> _Templates:
+    settings: dict[int, tuple[str, str | None, str | None]] = {}
+    begins: list[int] = []
+    fingerprints: set[str] = set()
+    for template in engine.templates():
+        settings[template.key] = template.part.dialect, template.part.database, template.part.schema
+        if template.runs:
+            fingerprints.add(template.part.fingerprint)
+            begins += [] if template.span.first is None else [template.span.first]
+    return _Templates(settings, min(begins, default=None), frozenset(fingerprints))
+
+
+def _resolved(
+    engine: Engine,
+    context: LogContext,
+    base: KnownSchemas,
+    found: Mapping[int, UnitSummary],
+    existence: Existence,
+    progress: Progress,
+) -> tuple[Definitions, int]:
+    """Extract units again until none depends on schemas that others have since defined; return these, and the rounds.
+
+    What is left after the last round are definitions in a cycle.
+    """
     definitions, spans = _definitions(engine, base, found, existence)
     rounds = 1
     while rounds < _MAX_ROUNDS and (stale := definitions.stale()):
         rounds += 1
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
-        for summary in engine.extract(work, context, definitions.known_schemas(), again):
+        for summary in engine.extract(work, context, definitions.known_schemas(), progress):
             definitions.add(summary, *spans(summary.key))
-    extraction = _merge(engine, context, base, definitions, log, versions, before, rounds, progress, fingerprints)
-    extraction.templates = first
-    extraction.note_open_transactions(session_blocks, found)
-    extraction.session_blocks = {one.key: tuple(member.template for member in one.members) for one in session_blocks}
-    return extraction
+    return definitions, rounds
 
 
 def _without_made_since(

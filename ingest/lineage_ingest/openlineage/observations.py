@@ -86,7 +86,7 @@ def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *,
     return found
 
 
-class _Stated(NamedTuple):
+class _StatedLineage(NamedTuple):
     """The lineage of one output as facets, the SQL or both state it."""
 
     edges: list[EdgeRecord]
@@ -257,7 +257,7 @@ class _EventReading:
             reads.update(by_sql.sources)
         if by_sql is not None and lineage.is_told:
             both = complete_by_sql(stated.edges, by_sql, output.key, described, key)
-            stated = _Stated(both.edges, both.completeness, stated.operation, tuple(both.diagnostics))
+            stated = _StatedLineage(both.edges, both.completeness, stated.operation, tuple(both.diagnostics))
         elif by_sql is not None:
             stated = self._stated_by_sql(by_sql, key)
             if by_sql.columns and not is_whole(facets):
@@ -274,17 +274,19 @@ class _EventReading:
         operation = str(self._plan.get("operation") or stated.operation or "") or None
         self._job_record(key, tuple(reads), (output.key,), stated.completeness, operation)
 
-    def _stated_by_facets(self, lineage: OutputLineage, facets: Facets, described: Sequence[str], job: str) -> _Stated:
+    def _stated_by_facets(
+        self, lineage: OutputLineage, facets: Facets, described: Sequence[str], job: str
+    ) -> _StatedLineage:
         edges = lineage.edges(job)
         completeness = Completeness.TABLES
         if lineage.is_told:
             is_all = lineage.is_complete or self._state.is_ours or speaks_of_all(edges, lineage.output.key, described)
             completeness = Completeness.FULL if is_all else Completeness.PARTIAL
-        return _Stated(edges, completeness, facet_of(facets, "lifecycleStateChange").get("lifecycleStateChange"))
+        return _StatedLineage(edges, completeness, facet_of(facets, "lifecycleStateChange").get("lifecycleStateChange"))
 
-    def _stated_by_sql(self, by_sql: SqlLineage, job: str) -> _Stated:
+    def _stated_by_sql(self, by_sql: SqlLineage, job: str) -> _StatedLineage:
         edges = [replace(edge, job=job) for edge in by_sql.edges]
-        return _Stated(edges, by_sql.completeness, " ".join(by_sql.operations), tuple(by_sql.diagnostics))
+        return _StatedLineage(edges, by_sql.completeness, " ".join(by_sql.operations), tuple(by_sql.diagnostics))
 
     def _read(self, inputs: Mapping[str, tuple[DatasetId, Facets]]) -> None:
         """Add a job without outputs. Report tables that its SQL writes: the event does not identify their datasets."""

@@ -91,14 +91,14 @@ def _edge(link: Any, event: Mapping[str, Any], place: str, names: ProductNames) 
     )
 
 
-class _End(NamedTuple):
+class _LinkEnd(NamedTuple):
     """One end of a link: the key of a column or a table."""
 
     key: str
     is_column: bool
 
 
-def _end(entity: Any, side: str, place: str, names: ProductNames) -> _End | UnreadRow:
+def _end(entity: Any, side: str, place: str, names: ProductNames) -> _LinkEnd | UnreadRow:
     name = entity.get("fullyQualifiedName") if isinstance(entity, dict) else None
     if not isinstance(name, str) or not name:
         return UnreadRow(place, f"its {side} has no fullyQualifiedName", _HINT)
@@ -111,7 +111,7 @@ def _end(entity: Any, side: str, place: str, names: ProductNames) -> _End | Unre
     path = field if isinstance(field, list) else [] if field is None or field == "" else [field]
     if not all(isinstance(part, str) and part for part in path):
         return UnreadRow(place, f"the field of its {side} is no list of names")
-    return _End(names.column_of(table, path) if path else table, bool(path))
+    return _LinkEnd(names.column_of(table, path) if path else table, bool(path))
 
 
 def _kinds_in(stated: Any) -> set[str]:

@@ -207,7 +207,7 @@ def extract_log(
     return extraction
 
 
-class _Templates(NamedTuple):
+class _TemplatesRan(NamedTuple):
     """The templates of a log. `began` is when the first one with a time ran, `fingerprints` are those that ran."""
 
     settings: dict[int, tuple[str, str | None, str | None]]
@@ -216,7 +216,7 @@ class _Templates(NamedTuple):
     fingerprints: frozenset[str]
 
 
-def _templates_of(engine: Engine) -> _Templates:
+def _templates_of(engine: Engine) -> _TemplatesRan:
     settings: dict[int, tuple[str, str | None, str | None]] = {}
     begins: list[int] = []
     fingerprints: set[str] = set()
@@ -225,7 +225,7 @@ def _templates_of(engine: Engine) -> _Templates:
         if template.runs:
             fingerprints.add(template.part.fingerprint)
             begins += [] if template.span.first is None else [template.span.first]
-    return _Templates(settings, min(begins, default=None), frozenset(fingerprints))
+    return _TemplatesRan(settings, min(begins, default=None), frozenset(fingerprints))
 
 
 def _resolved(

@@ -14,7 +14,7 @@ import pytest
 from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore, open_store
 from lineage_ingest import DbtOptions, ingest_dbt, ingest_sql
-from lineage_ingest.dbt.ingest import OlderManifestError
+from lineage_ingest.dbt.earlier.order_of_ingests import OlderManifestError
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.options import SqlOptions
 from tests.benchmarks._dbt_project import edit_model, make_manifest, write_manifest

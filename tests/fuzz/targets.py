@@ -28,7 +28,7 @@ from lineage_ingest import (
 from lineage_ingest.dbt.artifacts.target_folder import NoManifestError
 from lineage_ingest.query_log import SOURCES
 from lineage_ingest.query_log.pipeline.engines.opening import EngineKind
-from lineage_ingest.query_log.pipeline.stages import UndatedLogError
+from lineage_ingest.query_log.pipeline.log_problems import UndatedLogError
 from lineage_ingest.query_log.sources.source import ColumnsMissingError
 from tests.dbt.manifests import manifest
 from tests.dbt.test_again import MART, RAW, STAGED

@@ -140,21 +140,7 @@ def make_server(store: GraphStore) -> MCPServer:
         target: Annotated[str, Field(description="Target column or table.")],
     ) -> list[EdgeAnswer]:
         """Which jobs connect one column directly to another? With the SQL of each."""
-        origin, end = resolve_column(store, source), resolve(store, target)
-        edges = store.steps([(origin.key, end.key, kind) for kind in EdgeKind])
-        jobs = {job.key: job for job in store.jobs({edge.job for edge in edges})} if edges else {}
-        return [
-            EdgeAnswer(
-                job=edge.job,
-                job_kind=str(jobs[edge.job].kind) if edge.job in jobs else None,
-                kind=str(edge.kind),
-                how=[str(subtype) for subtype in edge.subtypes],
-                masking=edge.masking,
-                masked=[str(subtype) for subtype in masked_subtypes_of(edge)],
-                evidence=[evidence_of(jobs.get(edge.job), edge.job, span) for span in edge.spans[:5]],
-            )
-            for edge in edges[:50]
-        ]
+        return _edge_answers(store, source, target)
 
     @tool
     def what_would_sql_do(
@@ -187,6 +173,24 @@ def make_server(store: GraphStore) -> MCPServer:
         return traversal_answer(store, ask(store, resolve(store, name), options), limit, _PROVED, at)
 
     return server
+
+
+def _edge_answers(store: GraphStore, source: str, target: str) -> list[EdgeAnswer]:
+    origin, end = resolve_column(store, source), resolve(store, target)
+    edges = store.steps([(origin.key, end.key, kind) for kind in EdgeKind])
+    jobs = {job.key: job for job in store.jobs({edge.job for edge in edges})} if edges else {}
+    return [
+        EdgeAnswer(
+            job=edge.job,
+            job_kind=str(jobs[edge.job].kind) if edge.job in jobs else None,
+            kind=str(edge.kind),
+            how=[str(subtype) for subtype in edge.subtypes],
+            masking=edge.masking,
+            masked=[str(subtype) for subtype in masked_subtypes_of(edge)],
+            evidence=[evidence_of(jobs.get(edge.job), edge.job, span) for span in edge.spans[:5]],
+        )
+        for edge in edges[:50]
+    ]
 
 
 def _explaining(work: Callable[P, T]) -> Callable[P, T]:

@@ -88,28 +88,16 @@ def build_batch(
     """Return the batch; `gone` are the file keys of what the export no longer contains."""
     batches = [_batch_of_connection(names, connection, queries, at) for connection, queries in _by_connection(resolved)]
     boards = [_board_job(names, board, resolved, at) for board in export.boards]
-    own = {names.dataset_key(key): one for key, one in resolved.items()}
-    datasets = _merge(
-        record
-        for records in (*(batch.datasets for batch in batches), *(one.tables for one in boards))
-        for record in records
-    )
-    datasets.update((one.dataset.key, one.dataset) for one in boards)
-    edges = [edge for batch in batches for edge in batch.edges] + [edge for one in boards for edge in one.edges]
-    datasets = {key: _as_exposure(record, own.get(key)) for key, record in datasets.items()}
+    edges = [edge for listed in (*(one.edges for one in batches), *(one.edges for one in boards)) for edge in listed]
+    datasets = _datasets(names, resolved, batches, boards)
     _add_columns_of_edges(datasets, edges)
     jobs = [replace(job, positions=(), source_line=None) for batch in batches for job in batch.jobs]
     jobs += [one.job for one in boards]
-    places = {names.file_key(one.key): one.at for one in export.assets}
-    diagnostics = [
-        replace(record, source=places.get(record.file_key or "", record.source))
-        for batch in batches
-        for record in batch.diagnostics
-    ]
-    for board, one in zip(export.boards, boards, strict=True):
-        diagnostics += [DiagnosticRecord(problem, board.at, one.job.key, one.job.file_key) for problem in one.problems]
     files = names.file_key("files")
-    diagnostics += [DiagnosticRecord(problem, source, file_key=files) for source, problem in export.problems]
+    diagnostics = [
+        *_diagnostics(names, export, batches, boards),
+        *(DiagnosticRecord(problem, source, file_key=files) for source, problem in export.problems),
+    ]
     counts = _counts(export, resolved, datasets, edges, diagnostics)
     label = f"{names.kind}://{names.server}"
     content = (f"{one.key}={one.operation}{one.dialect}{one.sql}{one.reads}{one.writes}" for one in jobs)
@@ -130,6 +118,33 @@ def build_batch(
             DatasetChange(ChangeKind.DROP, names.dataset_key(FileKey.parse(key).path), at) for key in sorted(gone)
         ),
     )
+
+
+def _datasets(
+    names: ExportNames,
+    resolved: Mapping[str, ResolvedQuery],
+    batches: Sequence[LineageBatch],
+    boards: Sequence[_BoardJob],
+) -> dict[str, DatasetRecord]:
+    """Return all datasets by key: those of the queries, and of the dashboards with what filters them."""
+    listed = [*(batch.datasets for batch in batches), *(one.tables for one in boards)]
+    datasets = _merge(record for records in listed for record in records)
+    datasets.update((one.dataset.key, one.dataset) for one in boards)
+    own = {names.dataset_key(key): one for key, one in resolved.items()}
+    return {key: _as_exposure(record, own.get(key)) for key, record in datasets.items()}
+
+
+def _diagnostics(
+    names: ExportNames, export: BiExport, batches: Sequence[LineageBatch], boards: Sequence[_BoardJob]
+) -> Iterator[DiagnosticRecord]:
+    """Yield the diagnostics of queries and dashboards, each where the export has it."""
+    places = {names.file_key(one.key): one.at for one in export.assets}
+    for batch in batches:
+        for record in batch.diagnostics:
+            yield replace(record, source=places.get(record.file_key or "", record.source))
+    for board, one in zip(export.boards, boards, strict=True):
+        for problem in one.problems:
+            yield DiagnosticRecord(problem, board.at, one.job.key, one.job.file_key)
 
 
 def board_columns(board: Board, resolved: Mapping[str, ResolvedQuery]) -> Iterator[tuple[str, str, str]]:

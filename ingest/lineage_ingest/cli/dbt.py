@@ -37,7 +37,7 @@ from lineage_ingest.cli.shared.summary_output import (
     worst_first,
 )
 from lineage_ingest.dbt.artifacts.target_folder import NoManifestError
-from lineage_ingest.dbt.ingest import OlderManifestError
+from lineage_ingest.dbt.earlier.order_of_ingests import OlderManifestError
 from lineage_ingest.dbt.project_summary import DbtSummary
 from lineage_ingest.options import DbtOptions, OptionError
 

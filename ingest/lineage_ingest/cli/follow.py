@@ -16,7 +16,7 @@ from lineage_ingest.log_api import FollowSummary, StreamStart, follow_log, plan_
 from lineage_ingest.options import OptionError
 from lineage_ingest.query_log import NoLogFilesError
 from lineage_ingest.query_log.pipeline.engines.opening import SparkMissingError
-from lineage_ingest.query_log.pipeline.stages import UndatedLogError
+from lineage_ingest.query_log.pipeline.log_problems import UndatedLogError
 from lineage_ingest.query_log.streaming.brokers import BrokersUnreachableError
 from lineage_ingest.query_log.streaming.checkpoint import CheckpointError
 from lineage_ingest.query_log.streaming.stream_errors import StreamFailedError

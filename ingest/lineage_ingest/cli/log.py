@@ -23,7 +23,7 @@ from lineage_ingest.options import OptionError
 from lineage_ingest.query_log import SOURCES, ColumnsMissingError, NoLogFilesError, NotOverJdbcError
 from lineage_ingest.query_log.ingest import LogSummary
 from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, LogUnreachableError, SparkMissingError
-from lineage_ingest.query_log.pipeline.stages import UndatedLogError
+from lineage_ingest.query_log.pipeline.log_problems import UndatedLogError
 
 __all__ = ["log", "print_log_summary"]
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from datetime import timedelta
 from itertools import starmap
 from types import MappingProxyType
 
@@ -25,6 +24,7 @@ from lineage_ingest.dbt.earlier.earlier_builds import earlier_edges, read_table_
 from lineage_ingest.dbt.earlier.learnt_schemas import LearntSchemas
 from lineage_ingest.dbt.earlier.node_digests import digest_input, digest_stated
 from lineage_ingest.dbt.earlier.node_states import count_edges, hook_state
+from lineage_ingest.dbt.earlier.order_of_ingests import is_known_by_its_keys, is_newest, refuse_older
 from lineage_ingest.dbt.earlier.other_environments import nodes_built_here, notices_of_others
 from lineage_ingest.dbt.earlier.other_projects import StoredNode, nodes_to_state_again
 from lineage_ingest.dbt.earlier.saved_state import NodeState, ProjectState
@@ -37,7 +37,7 @@ from lineage_ingest.dbt.request import ProjectRequest
 from lineage_ingest.dbt.semantic.semantic_layer import inputs_of, metrics_of
 from lineage_ingest.dbt.semantic.semantic_uses import groups_of, uses_of
 
-__all__ = ["OlderManifestError", "ingest_project"]
+__all__ = ["ingest_project"]
 
 Progress = Callable[[str, int, int | None], None]
 _COUNTED = {
@@ -46,13 +46,6 @@ _COUNTED = {
     Completeness.TABLES: "tables_only",
     Completeness.NONE: "unresolved",
 }
-_MOMENT = timedelta(microseconds=1)
-_RUNS = 1_000
-"""Number of latest runs among which a later ingest of the project is looked for."""
-
-
-class OlderManifestError(ValueError):
-    """The store has the project as of a later time."""
 
 
 def ingest_project(request: ProjectRequest, store: GraphStore, progress: Progress | None = None) -> DbtSummary:
@@ -93,7 +86,7 @@ class _Ingest:
         """Resolve, store, and save the state."""
         request, store = self.request, self.store
         if self.earlier is None:
-            self._refuse_older()
+            refuse_older(store, self.label, request)
         if request.state is not None:
             request.state.forget()
         unchanged = self._add_models()
@@ -111,13 +104,13 @@ class _Ingest:
             silent += [one for one in stated if one[0] in self.replaced]
         content = (self.label, *(f"{key}={node.input}{node.stated}" for key, node in sorted(self.nodes.items())))
         batch = self.batch.records(self.label, content, self._counts(), time.perf_counter() - self.began)
-        is_newest = self._is_newest(batch)
+        newest = self._is_newest(batch)
         self._see_skipped_again()
         applied = self._apply(batch)
         if silent:
             store.forget_facts(silent)
         if request.state is not None:
-            lasting = is_newest and self._is_known_by_its_keys(batch)
+            lasting = newest and is_known_by_its_keys(store, batch)
             state = ProjectState(request.basis, request.at, self.nodes, lasting=lasting)
             request.state.write(store.last_session, state)
         return DbtSummary(
@@ -187,37 +180,10 @@ class _Ingest:
             self.store.see_again(*self._stored(self.skipped), self.earlier.at, at)
 
     def _is_newest(self, batch: LineageBatch) -> bool:
-        """Return, before a batch is applied, whether it is newer than all that is known of what it states.
-
-        If it is not, stating the same again later may say more: what is of the same moment counts only against older.
-        """
+        """Return, before a batch is applied, whether it is newer than all that is known of what it states."""
         if self.earlier is not None and not (batch.jobs or batch.datasets):
             return self.earlier.lasting  # nothing is stated
-        datasets = _datasets_of(batch)
-        jobs = [job.key for job in batch.jobs]
-        return not self.store.is_seen_after(jobs, datasets, self.request.at - _MOMENT)
-
-    def _is_known_by_its_keys(self, batch: LineageBatch) -> bool:
-        """Return, after a batch is applied, whether the store knows its datasets by the keys that it gives them.
-
-        It may know another key as the main one: what is seen again by the project's key would not be found.
-        """
-        datasets = _datasets_of(batch)
-        return not datasets or datasets.issubset(self.store.dataset_keys())
-
-    def _refuse_older(self) -> None:
-        """Refuse a manifest from before the last ingest: that one did not state again what had not changed.
-
-        Raises:
-            OlderManifestError: there is a later ingest.
-        """
-        at = self.request.at
-        for run in self.store.runs(_RUNS):
-            if run.kind == "dbt" and run.source == self.label and run.last_seen > at:
-                raise OlderManifestError(
-                    f"the manifest is of {at:%Y-%m-%d %H:%M:%S}; the store has {self.request.names.project} as of "
-                    f"{run.last_seen:%Y-%m-%d %H:%M:%S}"
-                )
+        return is_newest(self.store, batch, self.request.at)
 
     # Models
 
@@ -520,9 +486,3 @@ class _Ingest:
 
 def _identity(model: JobRecord) -> JobIdentity:
     return JobIdentity(model.key, str(model.file_key), model.source or "", model.kind, model.operation)
-
-
-def _datasets_of(batch: LineageBatch) -> set[str]:
-    """Return the datasets that a batch describes, reads or writes."""
-    named = (key for job in batch.jobs for key in (*job.reads, *job.writes))
-    return {*named, *(record.key for record in batch.datasets)}

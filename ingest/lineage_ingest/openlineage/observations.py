@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage.export.openlineage import DATASET_FACET
 from lineage.model.batch import (
@@ -84,6 +84,15 @@ def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *,
     if change is None or change.kind is not ChangeKind.DROP:
         found.datasets.append(record_of(dataset_id, facets, at, found.aliases))
     return found
+
+
+class _StatedLineage(NamedTuple):
+    """The lineage of one output as facets, the SQL or both state it."""
+
+    edges: list[EdgeRecord]
+    completeness: Completeness
+    operation: str | None
+    diagnostics: tuple[Diagnostic, ...] = ()
 
 
 class _EventReading:
@@ -242,39 +251,42 @@ class _EventReading:
         reads_all = by_sql is not None and by_sql.completeness is Completeness.FULL
         if lineage.is_told and not (lineage.is_complete or reads_all or self._state.is_ours):
             lineage.read_rows(dataset_id for dataset_id, _ in inputs.values())
-        edges = lineage.edges(key)
         described = [column.path for column in self._record(output, facets).columns]
-        completeness = Completeness.TABLES
-        if lineage.is_told:
-            is_all = lineage.is_complete or self._state.is_ours or speaks_of_all(edges, output.key, described)
-            completeness = Completeness.FULL if is_all else Completeness.PARTIAL
-        operation = facet_of(facets, "lifecycleStateChange").get("lifecycleStateChange")
+        stated = self._stated_by_facets(lineage, facets, described, key)
+        if by_sql is not None:
+            reads.update(by_sql.sources)
         if by_sql is not None and lineage.is_told:
-            both = complete_by_sql(edges, by_sql, output.key, described, key)
-            edges, completeness = both.edges, both.completeness
-            reads.update(by_sql.sources)
-            self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in both.diagnostics)
+            both = complete_by_sql(stated.edges, by_sql, output.key, described, key)
+            stated = _StatedLineage(both.edges, both.completeness, stated.operation, tuple(both.diagnostics))
         elif by_sql is not None:
-            edges = [replace(edge, job=key) for edge in by_sql.edges]
-            reads.update(by_sql.sources)
-            completeness = by_sql.completeness
-            operation = " ".join(by_sql.operations)
-            self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in by_sql.diagnostics)
+            stated = self._stated_by_sql(by_sql, key)
             if by_sql.columns and not is_whole(facets):
                 columns = ColumnRecord.of_schema(map(ColumnSchema, by_sql.columns))
                 record = self._record(output, facets)
                 self._found.datasets.append(replace(record, columns=columns, schema_known=True))
-        elif (stated := completeness_in(self._plan)) is not None:
-            completeness = stated
-        operation = str(self._plan.get("operation") or operation or "") or None
-        by_plan = list(diagnostics_in(self._plan))
-        self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in by_plan)
-        is_explained = bool(by_plan) or (by_sql is not None and lineage.is_told and bool(both.diagnostics))
-        if lineage.is_told and completeness is Completeness.PARTIAL and not is_explained:
-            problem = incomplete_facet(edges, output.key, described)
-            self._found.diagnostics.append(DiagnosticRecord(problem, self._source, key))
-        self._found.edges += edges
-        self._job_record(key, tuple(reads), (output.key,), completeness, operation)
+        elif (completeness := completeness_in(self._plan)) is not None:
+            stated = stated._replace(completeness=completeness)
+        problems = [*stated.diagnostics, *diagnostics_in(self._plan)]
+        if lineage.is_told and stated.completeness is Completeness.PARTIAL and not problems:
+            problems = [incomplete_facet(stated.edges, output.key, described)]
+        self._found.diagnostics += (DiagnosticRecord(one, self._source, key) for one in problems)
+        self._found.edges += stated.edges
+        operation = str(self._plan.get("operation") or stated.operation or "") or None
+        self._job_record(key, tuple(reads), (output.key,), stated.completeness, operation)
+
+    def _stated_by_facets(
+        self, lineage: OutputLineage, facets: Facets, described: Sequence[str], job: str
+    ) -> _StatedLineage:
+        edges = lineage.edges(job)
+        completeness = Completeness.TABLES
+        if lineage.is_told:
+            is_all = lineage.is_complete or self._state.is_ours or speaks_of_all(edges, lineage.output.key, described)
+            completeness = Completeness.FULL if is_all else Completeness.PARTIAL
+        return _StatedLineage(edges, completeness, facet_of(facets, "lifecycleStateChange").get("lifecycleStateChange"))
+
+    def _stated_by_sql(self, by_sql: SqlLineage, job: str) -> _StatedLineage:
+        edges = [replace(edge, job=job) for edge in by_sql.edges]
+        return _StatedLineage(edges, by_sql.completeness, " ".join(by_sql.operations), tuple(by_sql.diagnostics))
 
     def _read(self, inputs: Mapping[str, tuple[DatasetId, Facets]]) -> None:
         """Add a job without outputs. Report tables that its SQL writes: the event does not identify their datasets."""

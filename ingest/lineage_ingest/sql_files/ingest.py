@@ -109,17 +109,8 @@ def ingest_sql_files(
     targets = builder.targets()
     of_statements = len(builder.diagnostics)
     gone = find_gone_files(store, sources, targets, at)
-    if sources.found.empty_folders and not gone.files:
-        suffixes = ", ".join(sorted(SQL_SUFFIXES))
-        raise NoSqlFilesError(f"no SQL files ({suffixes}) under {sources.found.empty_folders[0]}")
-    if gone.are_most and not retire_most:
-        raise GoneFilesError(gone)
-    for key in (*gone.files, *gone.moved, *gone.mended, *gone.replaced):
-        builder.add_gone_file(key)
-    by_name = {file.name: file.source for file in sources.files}
-    known = {*sources.keys, *gone.files, *gone.moved, *gone.replaced}
-    for file, problem in find_stored_definitions(store, builder.definitions(), by_name, known):
-        builder.add_diagnostic(file, problem)
+    _refuse_missing(sources, gone, retire_most=retire_most)
+    _add_gone(builder, store, sources, gone)
     batch = builder.batch("sql", source, _content(sources, gone), time.perf_counter() - began)
     notify("storing", 0, 1)
     edges_of_gone = _column_edges(store, gone.jobs)
@@ -147,6 +138,30 @@ def ingest_sql_files(
         resolved=None if saved is None else saved.resolved,
         stored=stored,
     )
+
+
+def _refuse_missing(sources: Sources, gone: GoneFiles, *, retire_most: bool) -> None:
+    """Refuse folders that never had a file, and those that lack most of theirs unless these are to be retired.
+
+    Raises:
+        NoSqlFilesError: a folder has no SQL file and never had one.
+        GoneFilesError: most known files no longer exist.
+    """
+    if sources.found.empty_folders and not gone.files:
+        suffixes = ", ".join(sorted(SQL_SUFFIXES))
+        raise NoSqlFilesError(f"no SQL files ({suffixes}) under {sources.found.empty_folders[0]}")
+    if gone.are_most and not retire_most:
+        raise GoneFilesError(gone)
+
+
+def _add_gone(builder: BatchBuilder, store: GraphStore, sources: Sources, gone: GoneFiles) -> None:
+    """Retire the files that are gone; report definitions that the store has from files of elsewhere."""
+    for key in (*gone.files, *gone.moved, *gone.mended, *gone.replaced):
+        builder.add_gone_file(key)
+    by_name = {file.name: file.source for file in sources.files}
+    known = {*sources.keys, *gone.files, *gone.moved, *gone.replaced}
+    for file, problem in find_stored_definitions(store, builder.definitions(), by_name, known):
+        builder.add_diagnostic(file, problem)
 
 
 def _summary(

@@ -84,9 +84,7 @@ def jobs(
         )
         keys = [head.key for head in opened.select_jobs(wanted)]
         if table is not None:
-            target = resolve(opened, table)
-            of_table = {key for job in opened.jobs(keys) for key in [job.key] if target.dataset in _changed_keys(job)}
-            keys = [one for one in keys if one in of_table]
+            keys = _keys_of_table(opened, keys, table)
         shown = keys[: limit or None]
         found = opened.jobs(shown) if shown else []
         names = opened.dataset_names({one for job in found for one in _changed_keys(job)})
@@ -104,6 +102,13 @@ def jobs(
     if key is not None and output is OutputFormat.TABLE:
         for job in found:
             say(job.sql or "no SQL is stored for this job")
+
+
+def _keys_of_table(store: GraphStore, keys: list[str], table: str) -> list[str]:
+    """Return the jobs that read or write a table, in the order of `keys`."""
+    dataset = resolve(store, table).dataset
+    of_table = {job.key for job in store.jobs(keys) if dataset in _changed_keys(job)}
+    return [one for one in keys if one in of_table]
 
 
 def diagnostics(

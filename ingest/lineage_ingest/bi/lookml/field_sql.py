@@ -148,20 +148,25 @@ class ViewFields:
         if expanded and definition.get("sql_distinct_key"):
             key = self._expand(str(definition["sql_distinct_key"]), elsewhere, depth, one.name)
             expanded = f"CASE WHEN {key} IS NOT NULL THEN {expanded} END"
-        if kind == "count":
-            return f"COUNT({expanded})" if conditions else "COUNT(*)"
-        if kind == "count_distinct":
-            return f"COUNT(DISTINCT {expanded})" if expanded else "COUNT(*)"
-        if kind in _AGGREGATES and expanded and kind != "date":
-            return f"{_AGGREGATES[kind]}({expanded})"
-        if kind in _OVER_MEASURES and expanded:
-            return expanded
+        if kind == "count" and not conditions:  # of rows, whatever its sql
+            expanded = ""
+        return self._aggregate(one, kind, expanded)
+
+    def _aggregate(self, one: ViewField, kind: str, value: str) -> str:
+        """Return what a measure of this type makes of a value; an empty one is a measure without SQL."""
+        if kind in ("count", "count_distinct"):
+            distinct = "DISTINCT " if kind == "count_distinct" else ""
+            return f"COUNT({distinct}{value})" if value else "COUNT(*)"
+        if kind in _AGGREGATES and value and kind != "date":
+            return f"{_AGGREGATES[kind]}({value})"
+        if kind in _OVER_MEASURES and value:
+            return value
         if kind in _AGGREGATES or kind in _OVER_MEASURES:
             message = f"the measure {self.name}.{one.name} has no sql: what it is the {kind} of is not known"
             self.problems.add(not_read(message, severity=Severity.WARNING))
         else:
             self.problems.add_not_read(f"the measure type {kind!r} of {self.name}.{one.name} is not known")
-        return f"measure_of({expanded})" if expanded else "NULL"
+        return f"measure_of({value})" if value else "NULL"
 
     def _period_over_period(self, one: ViewField, elsewhere: Callable[[str, str], str | None], depth: int) -> str:
         """Return another measure, of a period that a dimension decides."""

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 __all__ = ["AGGREGATIONS", "CALLS", "COMPARISONS", "FIELDS", "INFIX", "call_of", "clauses_in",
-           "column_name", "operator_of"]  # fmt: skip
+           "column_name", "operation_of", "operator_of"]  # fmt: skip
 
 FIELDS = frozenset(("field", "field-id", "field-literal", "datetime-field", "joined-field", "fk->", "binning-strategy"))
 """Operators of references to a field."""
 
 INFIX = {"+": "+", "-": "-", "*": "*", "/": "/", "and": "AND", "or": "OR"}
 COMPARISONS = {"=": "=", "!=": "<>", "<": "<", ">": ">", "<=": "<=", ">=": ">="}
+_FORMS = {
+    ("not", 1): "(NOT {})",
+    ("is-null", 1): "({} IS NULL)",
+    ("not-null", 1): "({} IS NOT NULL)",
+    ("between", 3): "({} BETWEEN {} AND {})",
+}
+"""Operators of which SQL has the equal, with the number of their arguments."""
 AGGREGATIONS = {
     "sum": "SUM", "avg": "AVG", "min": "MIN", "max": "MAX", "stddev": "STDDEV", "var": "VARIANCE",
     "median": "MEDIAN", "count": "COUNT", "cum-sum": "SUM", "cum-count": "COUNT",
@@ -73,6 +80,25 @@ def column_name(aggregation: Any) -> str:
     if operator in INFIX or operator in CALLS or operator in ("case", "if"):
         return "expression"
     return _NAMES.get(operator, operator)
+
+
+def operation_of(operator: str, arguments: Sequence[str]) -> str | None:
+    """Return the SQL of an operator over its arguments; None if SQL has no equal for so many.
+
+    >>> operation_of("!=", ["a", "b", "c"]), operation_of("is-null", ["a"]), operation_of("get-year", ["a"])
+    ('(a NOT IN (b, c))', '(a IS NULL)', None)
+    """
+    if (operator, len(arguments)) in _FORMS:
+        return _FORMS[operator, len(arguments)].format(*arguments)
+    if operator in COMPARISONS and len(arguments) == 2:
+        return f"({arguments[0]} {COMPARISONS[operator]} {arguments[1]})"
+    if operator in COMPARISONS and len(arguments) > 2:
+        return f"({arguments[0]} {'NOT IN' if operator == '!=' else 'IN'} ({', '.join(arguments[1:])}))"
+    if operator in INFIX and arguments:
+        return "(" + f" {INFIX[operator]} ".join(arguments) + ")"
+    if operator in ("coalesce", "concat") and arguments:
+        return f"{operator.upper()}({', '.join(arguments)})"
+    return None
 
 
 def call_of(operator: str, arguments: Iterable[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lineage.frozen import frozen
@@ -80,52 +80,61 @@ class QueryWriter:
         for part in sorted(set(query) - _KNOWN_PARTS):
             self.problems.add_not_read(f"the query's part {part!r} is not known")
         source, columns = self._source(query)
-        expressions = query.get("expressions")
-        scope = MbqlScope(columns, expressions if isinstance(expressions, Mapping) else {})
-        scope.aggregations = clauses_in(query.get("aggregation"))
-        first = self._metadata.card(query["source-table"]) if isinstance(query.get("source-table"), str) else None
-        scope.source_metric = first.key if first is not None and first.card.get("type") == "metric" else None
+        scope = self._scope(query, columns)
         joins = objects_in(query.get("joins"))
         if len(joins) < len(query.get("joins") or ()):
             self.problems.add_not_read("a join is not of a known form")
         scope.aliases = {str(join.get("alias")) for join in joins}
         written_joins = [self._join(join, scope) for join in joins]
         breakouts = [self._output(one, scope) for one in clauses_in(query.get("breakout"))]
-        outputs = [
-            *breakouts,
-            *(
-                _Output(self._expressions.aggregation(one, scope), column_name(self._metadata.without_metric(one)))
-                for one in scope.aggregations
-            ),
-        ]
+        outputs = [*breakouts, *(self._aggregation(one, scope) for one in scope.aggregations)]
         star = False
         if not outputs:
             outputs, star = self._plain_columns(query, joins, scope)
         self._report_shown_fields(origin for one in outputs for origin in one.origins)
-        names = number_repeated(one.name for one in outputs)
-        listed = [f"{one.text} AS {self.quote(name)}" for one, name in zip(outputs, names, strict=True)]
-        columns = SourceColumns.of((name, one.origins) for one, name in zip(outputs, names, strict=True))
-        if star:
-            listed.insert(0, f"{self.quote(SOURCE)}.*")
-            columns = NO_COLUMNS
+        listed, columns = self._listed(outputs, star=star)
         where = query.get("filter")
         condition = self._expressions.expression(where, scope) if where else ""
-        order = [self._expressions.order(one, scope) for one in clauses_in(query.get("order-by"))]
-        lines = ["SELECT " + (",\n  ".join(listed) or "NULL"), f"FROM {source} AS {self.quote(SOURCE)}"]
-        lines += [*written_joins, *scope.implicit.values()]
+        end = list(self._ordered_and_limited(query, scope))
+        is_distinct = bool(breakouts) and not scope.aggregations
+        lines = [f"SELECT {'DISTINCT ' if is_distinct else ''}{listed}", f"FROM {source} AS {self.quote(SOURCE)}"]
+        lines += [*written_joins, *scope.implicit.values()]  # complete only when all expressions are written
         lines += [f"WHERE {condition}"] if condition else []
         if scope.aggregations and breakouts:
             lines.append("GROUP BY " + ", ".join(one.text for one in breakouts))
-        elif breakouts:
-            lines[0] = lines[0].replace("SELECT ", "SELECT DISTINCT ", 1)
+        return "\n".join((*lines, *end)), columns
+
+    def _scope(self, query: Mapping[str, Any], columns: SourceColumns) -> MbqlScope:
+        expressions = query.get("expressions")
+        scope = MbqlScope(columns, expressions if isinstance(expressions, Mapping) else {})
+        scope.aggregations = clauses_in(query.get("aggregation"))
+        first = self._metadata.card(query["source-table"]) if isinstance(query.get("source-table"), str) else None
+        scope.source_metric = first.key if first is not None and first.card.get("type") == "metric" else None
+        return scope
+
+    def _aggregation(self, clause: Any, scope: MbqlScope) -> _Output:
+        name = column_name(self._metadata.without_metric(clause))
+        return _Output(self._expressions.aggregation(clause, scope), name)
+
+    def _listed(self, outputs: Sequence[_Output], *, star: bool) -> tuple[str, SourceColumns]:
+        """Return the select list and its columns; `star`: all columns of the source precede, which are not known."""
+        names = number_repeated(one.name for one in outputs)
+        listed = [f"{one.text} AS {self.quote(name)}" for one, name in zip(outputs, names, strict=True)]
+        if star:
+            return ",\n  ".join((f"{self.quote(SOURCE)}.*", *listed)), NO_COLUMNS
+        columns = SourceColumns.of((name, one.origins) for one, name in zip(outputs, names, strict=True))
+        return ",\n  ".join(listed) or "NULL", columns
+
+    def _ordered_and_limited(self, query: Mapping[str, Any], scope: MbqlScope) -> Iterator[str]:
+        """Yield the clauses of the order and the limit: the order of a subquery without a limit decides nothing."""
+        order = [self._expressions.order(one, scope) for one in clauses_in(query.get("order-by"))]
         limited = query.get("limit") or query.get("page")
         if order and (limited or self._depth == 1):
-            lines.append("ORDER BY " + ", ".join(order))
+            yield "ORDER BY " + ", ".join(order)
         if limited and self._dialect not in ("tsql", "fabric", "oracle"):
-            lines.append("LIMIT 1")
+            yield "LIMIT 1"
         elif limited and order:
-            lines.append("OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY")
-        return "\n".join(lines), columns
+            yield "OFFSET 0 ROWS FETCH NEXT 1 ROWS ONLY"
 
     # Sources
 

@@ -9,11 +9,10 @@ from lineage_ingest.bi.exported import QueryProblems
 from lineage_ingest.bi.metabase.clauses import (
     AGGREGATIONS,
     CALLS,
-    COMPARISONS,
     FIELDS,
-    INFIX,
     call_of,
     clauses_in,
+    operation_of,
     operator_of,
 )
 from lineage_ingest.bi.metabase.column_references import SOURCE, ColumnReferences, MbqlScope
@@ -23,6 +22,10 @@ from lineage_ingest.bi.templates.written_sql import LITERAL, quote
 
 __all__ = ["ExpressionWriter"]
 
+_AGGREGATED = frozenset(
+    (*AGGREGATIONS, "distinct", "count-where", "sum-where", "distinct-where", "share", "percentile", "metric", "offset")
+)
+"""Operators of aggregations, which also stand in expressions of them."""
 _MAX_NESTING = 60
 _MAX_METRIC_NESTING = 5
 """How deep in an expression a metric is read: metrics can be made of each other."""
@@ -44,45 +47,31 @@ class ExpressionWriter:
             return "NULL"
         if not isinstance(clause, list):
             return "NULL" if clause is None else LITERAL
-        operator = operator_of(clause)
-        rest = clause[1:]
+        operator, rest = operator_of(clause), clause[1:]
         if operator in FIELDS:
             return self._columns.column(clause, scope)[0]
         if operator == "expression":
             return self.named_expression(str(rest[0]) if rest else "", scope, depth)
         if operator in ("aggregation-options", "named"):
             return self.expression(rest[0] if rest else None, scope, depth + 1)
-        if operator == "aggregation":
-            number = rest[0] if rest and isinstance(rest[0], int) else 0
-            if 0 <= number < len(scope.aggregations):
-                return self._once(number, scope, lambda: self.aggregation(scope.aggregations[number], scope, depth + 1))
-        if operator in AGGREGATIONS or operator in ("distinct", "count-where", "sum-where", "distinct-where", "share",
-                                            "percentile", "metric", "offset"):  # fmt: skip
+        if operator in _AGGREGATED:
             return self.aggregation(clause, scope, depth)
         if operator in ("case", "if"):
             return self._case(rest, scope, depth)
         if operator == "segment":
             return self._segment(rest, scope, depth)
+        number = rest[0] if rest and isinstance(rest[0], int) else 0
+        if operator == "aggregation" and 0 <= number < len(scope.aggregations):
+            return self._once(number, scope, lambda: self.aggregation(scope.aggregations[number], scope, depth + 1))
+        return self._operation(operator, rest, scope, depth)
+
+    def _operation(self, operator: str, rest: list[Any], scope: MbqlScope, depth: int) -> str:
+        """Return the SQL of an operator over its arguments; one that is not known is a function of them."""
         arguments = [self.expression(one, scope, depth + 1) for one in rest if not isinstance(one, Mapping)]
-        if operator in INFIX and arguments:
-            return "(" + f" {INFIX[operator]} ".join(arguments) + ")"
-        if operator in COMPARISONS and len(arguments) >= 2:
-            if len(arguments) == 2:
-                return f"({arguments[0]} {COMPARISONS[operator]} {arguments[1]})"
-            return f"({arguments[0]} {'NOT IN' if operator == '!=' else 'IN'} ({', '.join(arguments[1:])}))"
-        if operator == "not" and len(arguments) == 1:
-            return f"(NOT {arguments[0]})"
-        if operator in ("is-null", "not-null") and len(arguments) == 1:
-            return f"({arguments[0]} IS {'NOT ' if operator == 'not-null' else ''}NULL)"
-        if operator == "between" and len(arguments) == 3:
-            return f"({arguments[0]} BETWEEN {arguments[1]} AND {arguments[2]})"
-        if operator == "coalesce" and arguments:
-            return f"COALESCE({', '.join(arguments)})"
-        if operator == "concat" and arguments:
-            return f"CONCAT({', '.join(arguments)})"
-        if operator not in CALLS:
+        written = operation_of(operator, arguments)
+        if written is None and operator not in CALLS:
             self._problems.add_not_read(f"the clause {operator!r} is not known")
-        return call_of(operator, arguments)
+        return call_of(operator, arguments) if written is None else written
 
     def _case(self, rest: list[Any], scope: MbqlScope, depth: int) -> str:
         branches = rest[0] if rest and isinstance(rest[0], list) else []

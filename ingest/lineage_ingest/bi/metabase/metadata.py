@@ -151,6 +151,26 @@ class MetabaseObjects:
                 self.cards[as_id(one)] = reference
         return reference
 
+    def add_metric(self, metric: Mapping[str, Any]) -> None:
+        """Add a metric that is no card."""
+        if metric.get("id") is not None:
+            self.metrics[as_id(metric["id"])] = metric["definition"]
+
+    def add_segment(self, segment: Mapping[str, Any]) -> None:
+        """Add a segment under each of its ids."""
+        for one in (segment.get("id"), segment.get("entity_id")):
+            if one is not None:
+                self.segments[as_id(one)] = segment
+
+    def add_snippet(self, snippet: Mapping[str, Any]) -> None:
+        """Add a snippet by its name."""
+        self.snippets[str(snippet.get("name")).casefold()] = str(snippet.get("content") or "")
+
+    def add_user(self, user: Mapping[str, Any]) -> None:
+        """Add a user, of whom objects say the id."""
+        if user.get("id") is not None:
+            self.users[as_id(user["id"])] = str(user.get("email") or user.get("common_name") or "")
+
 
 def field_of(one: Mapping[str, Any], table: ObjectId, path: tuple[str, ...]) -> FieldInfo:
     """Return the field that JSON or YAML describes."""

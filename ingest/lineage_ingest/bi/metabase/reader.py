@@ -22,6 +22,7 @@ from lineage_ingest.bi.metabase.metadata import (
     field_of,
     identity_of,
 )
+from lineage_ingest.bi.metabase.object_kinds import field_path, kind_of, path_of
 from lineage_ingest.bi.metabase.source_columns import origin_of
 
 __all__ = ["SUFFIXES", "read_metabase"]
@@ -56,6 +57,19 @@ class _MetabaseReader:
         """Cards that only dashboards have so far, by id."""
         self.absent: set[ObjectId] = set()
         """Cards that are read or shown, and are not in the export."""
+        self._adders: dict[str, Callable[[Mapping[str, Any], str], None]] = {
+            "Card": self._add_card,
+            "Dashboard": self._add_dashboard,
+            "Database": self._add_database,
+            "Table": lambda one, at: self._add_table(one, as_id(one.get("db_id", "")), at),
+            "Field": lambda one, _: self._add_field(one),
+            "metric": lambda one, _: self.metadata.add_metric(one),
+            "Segment": lambda one, _: self.metadata.add_segment(one),
+            "NativeQuerySnippet": lambda one, _: self.metadata.add_snippet(one),
+            "Transform": self._report_transform,
+            "settings": self._add_settings,
+            "User": lambda one, _: self.metadata.add_user(one),
+        }
 
     def read(self, files: Iterable[ExportFile], progress: Callable[[int], None]) -> BiExport:
         """Return the export: all objects are known before a query is written."""
@@ -100,40 +114,18 @@ class _MetabaseReader:
     # Objects
 
     def _add(self, one: Mapping[str, Any], at: str) -> bool:
-        """Add an object by what it has; return whether it is recognized."""
-        model = _model_of(one)
-        if model == "Card" or isinstance(one.get("dataset_query"), Mapping):
-            self._add_card(one, at)
-        elif model == "Dashboard" or isinstance(one.get("dashcards", one.get("ordered_cards")), list):
-            self._add_dashboard(one, at)
-        elif model == "Database" or ("engine" in one and ("details" in one or "tables" in one or "name" in one)):
-            self._add_database(one, at)
-        elif model == "Table" or (isinstance(one.get("fields"), list) and "name" in one):
-            self._add_table(one, as_id(one.get("db_id", "")), at)
-        elif model == "Field":
-            self._add_field(one)
-        elif not model and "table_id" in one and _has_aggregation(one.get("definition")):
-            if one.get("id") is not None:  # a metric of Metabase 0.49 and before, which is no card
-                self.metadata.metrics[as_id(one["id"])] = one["definition"]
-        elif model == "Segment" or ("definition" in one and "table_id" in one):
-            for key in (one.get("id"), one.get("entity_id")):
-                if key is not None:
-                    self.metadata.segments[as_id(key)] = one
-        elif model == "NativeQuerySnippet" or ("content" in one and "name" in one):
-            self.metadata.snippets[str(one.get("name")).casefold()] = str(one.get("content") or "")
-        elif model == "Transform" or (
-            isinstance(one.get("source"), Mapping) and isinstance(one.get("target"), Mapping)
-        ):
-            message = f"the transform {str(one.get('name'))!r} writes a table of the database: it is not read"
-            self.problems.append((at, not_read(message, "its query is in the database's query log", Severity.WARNING)))
-        elif "site-url" in one or "site_url" in one:
-            self.site = _host(str(one.get("site-url") or one.get("site_url") or ""))
-        elif model or {"email", "common_name"} & set(one):
-            if one.get("id") is not None and model in ("", "User"):
-                self.metadata.users[as_id(one["id"])] = str(one.get("email") or one.get("common_name") or "")
-        else:
-            return False
-        return True
+        """Add an object by what it is; return whether it is recognized. Of most models, lineage needs nothing."""
+        kind = kind_of(one)
+        if kind in self._adders:
+            self._adders[kind](one, at)
+        return bool(kind)
+
+    def _report_transform(self, one: Mapping[str, Any], at: str) -> None:
+        message = f"the transform {str(one.get('name'))!r} writes a table of the database: it is not read"
+        self.problems.append((at, not_read(message, "its query is in the database's query log", Severity.WARNING)))
+
+    def _add_settings(self, one: Mapping[str, Any], _at: str) -> None:
+        self.site = _host(str(one.get("site-url") or one.get("site_url") or ""))
 
     def _add_card(self, card: Mapping[str, Any], at: str, is_shown: bool = False) -> None:
         """Add a card; `is_shown` is one that stands in a dashboard, and may be in a file of its own, too."""
@@ -200,7 +192,7 @@ class _MetabaseReader:
             self._add_table(table, as_id(database.get("id", database.get("name"))), at)
 
     def _add_table(self, table: Mapping[str, Any], database: Any, at: str) -> None:
-        meta = _path_of(table)
+        meta = path_of(table)
         if meta.get("Table"):
             key: Any = (meta.get("Database"), meta.get("Schema"), meta["Table"])
             database = meta.get("Database", database)
@@ -222,7 +214,7 @@ class _MetabaseReader:
         names = {as_id(one.get("id")): str(one.get("name")) for one in fields}
         parents = {as_id(one.get("id")): as_id(one.get("parent_id")) for one in fields if one.get("parent_id")}
         for one, identity in zip(fields, ids, strict=True):
-            path, parent = _field_path(one) or [str(one.get("name"))], parents.get(identity)
+            path, parent = field_path(one) or [str(one.get("name"))], parents.get(identity)
             while parent in names and len(path) < 20:
                 path.insert(0, names[parent])
                 parent = parents.get(parent)
@@ -230,9 +222,9 @@ class _MetabaseReader:
 
     def _add_field(self, one: Mapping[str, Any]) -> None:
         """Add a field of a serialization export, which has a file for each."""
-        meta = _path_of(one)
+        meta = path_of(one)
         table = (meta.get("Database"), meta.get("Schema"), meta.get("Table"))
-        path = tuple(_field_path(one))
+        path = tuple(field_path(one))
         if not path or one.get("active") is False:
             return
         key = (*table, *path)
@@ -413,31 +405,8 @@ def _query_of(card: Mapping[str, Any]) -> Mapping[str, Any]:
     return query if isinstance(query, Mapping) else {}
 
 
-def _has_aggregation(definition: Any) -> bool:
-    query = definition.get("query", definition) if isinstance(definition, Mapping) else None
-    return isinstance(query, Mapping) and bool(query.get("aggregation"))
-
-
 def _is_empty(value: Any) -> bool:
     return not value or (isinstance(value, Mapping) and not any(value.values()))
-
-
-def _meta(one: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    return objects_in(one.get("serdes/meta"))
-
-
-def _model_of(one: Mapping[str, Any]) -> str:
-    meta = _meta(one)
-    return str(meta[-1].get("model") or "") if meta else ""
-
-
-def _path_of(one: Mapping[str, Any]) -> dict[str, str]:
-    return {str(part.get("model")): str(part.get("id")) for part in _meta(one)}
-
-
-def _field_path(one: Mapping[str, Any]) -> list[str]:
-    """Return the names of a field of a serialization export, its parents first."""
-    return [str(part.get("id")) for part in _meta(one) if part.get("model") == "Field"]
 
 
 def _field_id(one: Mapping[str, Any], table: ObjectId) -> ObjectId:
@@ -445,7 +414,7 @@ def _field_id(one: Mapping[str, Any], table: ObjectId) -> ObjectId:
     if one.get("id") is not None:
         return as_id(one["id"])
     name = str(one.get("name"))
-    return (*table, *(_field_path(one) or [name])) if isinstance(table, tuple) else name
+    return (*table, *(field_path(one) or [name])) if isinstance(table, tuple) else name
 
 
 def _dashcards(board: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -6,6 +6,7 @@ https://learn.microsoft.com/en-us/powerquery-m/table-functions
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic
@@ -56,6 +57,24 @@ _TOO_MANY = "the query has too many steps to be read, or steps that read themsel
 
 
 @frozen
+class _Step:
+    """A step of a query, seen from one column of its result; `before` returns the SQL of a column before the step."""
+
+    function: str
+    arguments: list[str]
+    query: str
+    previous: tuple[str, str]
+    column: str
+    alias: str
+    depth: int
+    before: Callable[[str], str]
+
+    def named(self) -> set[str]:
+        """Return the names in its arguments after the first, which is the step before."""
+        return {text for one in self.arguments[1:] for text in strings(one)}
+
+
+@frozen
 class MJoin:
     """A table that is merged: its alias, its source, and the condition."""
 
@@ -78,6 +97,17 @@ class MQuery:
         self.joins: dict[tuple[str, ...], MJoin] = {}
         self._problems = QueryProblems()
         self._steps = MSteps(text, others, self._problems, parts or {})
+        self._readers: dict[str, tuple[int, Callable[[_Step], str | None]]] = {
+            "Table.AddColumn": (3, self._added),
+            "Table.AddIndexColumn": (2, lambda _: "NULL"),
+            "Table.ExpandTableColumn": (3, self._expanded),
+            "Table.Group": (3, self._grouped),
+            "Table.Unpivot": (4, _unpivoted),
+            "Table.UnpivotOtherColumns": (4, _unpivoted),
+            **dict.fromkeys(_TRANSFORMS, (1, _transformed)),
+            **{function: (max(made, 1) + 1, _made_of) for function, made in _MADE_OF.items()},
+        }
+        """What reads a step that makes columns, with the number of arguments that this takes."""
 
     @property
     def problems(self) -> list[Diagnostic]:
@@ -159,66 +189,51 @@ class MQuery:
         if previous is None or function in DATABASES or navigation_of(expression) is not None:
             return f"{alias}.{quote(column, self.dialect)}"
 
-        def before(name: str) -> str:
-            return self._trace(*previous, name, alias, depth + 1)
-
+        before = partial(self._trace, *previous, alias=alias, depth=depth + 1)
         if appended(expression):  # one of the tables was chosen
             return before(column)
         copied = _copied(function, arguments, column)
         if copied is not None:
             return before(copied)
-        if function in _MADE_OF and len(arguments) > _MADE_OF[function]:
-            parts, made_of_it = strings(arguments[1]), set(strings(arguments[_MADE_OF[function]]))
-            return f"m_transformed({', '.join(map(before, parts))})" if column in made_of_it else before(column)
-        if function == "Table.AddColumn" and len(arguments) > 2:
-            return self._function_of(query, column, arguments[2], before)
-        if function == "Table.AddIndexColumn" and len(arguments) > 1:
-            return "NULL"
-        if function == "Table.ExpandTableColumn" and len(arguments) > 2:
-            return self._expanded(previous, arguments, column, alias, depth)
-        if function == "Table.Group" and len(arguments) > 2:
-            return self._grouped(query, arguments, column, before)
-        if function in ("Table.Unpivot", "Table.UnpivotOtherColumns") and len(arguments) > 3:
-            unpivoted = _unpivoted(function, arguments, column, before)
-            if unpivoted is not None:
-                return unpivoted
-        named = {text for one in arguments[1:] for text in strings(one)}
-        if function in _TRANSFORMS:
-            read = [one for text in arguments[1:] for one in row_reads(text).fields]
-            texts = dict.fromkeys(before(one) for one in (column, *read))
-            is_other = function == "Table.TransformColumns" and len(arguments) > 2 and arguments[2].strip() != "null"
-            return f"m_transformed({', '.join(texts)})" if column in named or is_other else before(column)
-        if function in _SAME_COLUMNS | _FILTERS | _BY_NAME | {"Value.NativeQuery"} or not function:
-            return before(column)
-        if column in named or function in _NEW_COLUMNS:
+        step = _Step(function, arguments, query, previous, column, alias, depth, before)
+        needed, read = self._readers.get(function, (0, _no_column))
+        text = read(step) if len(arguments) >= needed else None
+        return self._kept(step) if text is None else text
+
+    def _kept(self, step: _Step) -> str:
+        """Return a column of a step that makes none, or of one that is not known."""
+        if step.function in _SAME_COLUMNS | _FILTERS | _BY_NAME | {"Value.NativeQuery"} or not step.function:
+            return step.before(step.column)
+        if step.column in step.named() or step.function in _NEW_COLUMNS:
             self._problems.add_not_read(
-                f"the step {function} is not read: where the column {column!r} comes from is not known"
+                f"the step {step.function} is not read: where the column {step.column!r} comes from is not known"
             )
             return "NULL"
         self._problems.add_not_read(
-            f"the step {function} is not read: columns that it does not name are taken to be those before it"
+            f"the step {step.function} is not read: columns that it does not name are taken to be those before it"
         )
-        return before(column)
+        return step.before(step.column)
 
-    def _expanded(self, previous: tuple[str, str], arguments: list[str], column: str, alias: str, depth: int) -> str:
+    def _expanded(self, step: _Step) -> str:
         """Return a column of Table.ExpandTableColumn: of the table that was merged, or one from before."""
-        fields = list(strings(arguments[2]))
-        names = list(strings(arguments[3])) if len(arguments) > 3 else fields
-        if column not in names or len(names) != len(fields):
-            return self._trace(*previous, column, alias, depth + 1)
-        wanted, merged = fields[names.index(column)], m_text(arguments[1].strip())
-        at: tuple[str, str] | None = previous
+        fields = list(strings(step.arguments[2]))
+        names = list(strings(step.arguments[3])) if len(step.arguments) > 3 else fields
+        if step.column not in names or len(names) != len(fields):
+            return step.before(step.column)
+        wanted, merged = fields[names.index(step.column)], m_text(step.arguments[1].strip())
+        at: tuple[str, str] | None = step.previous
         for _ in range(_MAX_DEPTH):
             if at is None:
                 break
             function, own = called(at[1])
             if function == _MERGE and len(own) > 4 and m_text(own[4].strip()) == merged:
-                join = self._join(at[0], own, alias, depth)
+                join = self._join(at[0], own, step.alias, step.depth)
                 if join is not None:
-                    return self._trace(*self._steps.expression(at[0], own[2].strip()), wanted, join.alias, depth + 1)
+                    other = self._steps.expression(at[0], own[2].strip())
+                    return self._trace(*other, wanted, join.alias, step.depth + 1)
                 break
             at = self._steps.previous(*at)
-        self._problems.add_not_read(f"the column {column!r} is of a table that is not read")
+        self._problems.add_not_read(f"the column {step.column!r} is of a table that is not read")
         return "NULL"
 
     def _join(self, query: str, arguments: list[str], alias: str, depth: int) -> MJoin | None:
@@ -240,28 +255,29 @@ class MQuery:
             self.joins[key] = MJoin(own, source, " AND ".join(conditions) or "TRUE")
         return self.joins[key]
 
-    def _grouped(self, query: str, arguments: list[str], column: str, before: Callable[[str], str]) -> str:
+    def _grouped(self, step: _Step) -> str:
         """Return a column of Table.Group: one of its keys, or what `{name, each …, type}` computes."""
-        if column in strings(arguments[1]):
-            return before(column)
-        listed = arguments[2].strip()
+        if step.column in strings(step.arguments[1]):
+            return step.before(step.column)
+        listed = step.arguments[2].strip()
         items = split_at(listed[1:-1], ",") if listed.startswith("{") else []
         if items and not items[0].strip().startswith("{"):
             items = [listed]
         for item in items:
             name, *rest = split_at(item.strip()[1:-1], ",")
-            if m_text(name) == column and rest:
-                text = self._function_of(query, column, rest[0], before, of_rows=True)
+            if m_text(name) == step.column and rest:
+                text = self._function_of(step, rest[0], of_rows=True)
                 return "COUNT(*)" if text == LITERAL else f"MAX({text})"
-        self._problems.add_not_read(f"the column {column!r} of the step Table.Group is not read")
+        self._problems.add_not_read(f"the column {step.column!r} of the step Table.Group is not read")
         return "NULL"
 
-    def _function_of(
-        self, query: str, column: str, text: str, before: Callable[[str], str], of_rows: bool = False
-    ) -> str:
+    def _added(self, step: _Step) -> str:
+        return self._function_of(step, step.arguments[2])
+
+    def _function_of(self, step: _Step, text: str, *, of_rows: bool = False) -> str:
         """Return what a function computes of the columns of a row, or of a table of rows."""
-        reads = row_reads(text)
-        others = {*reads.others, *self._steps.tables_in(query, text)}
+        column, reads = step.column, row_reads(text)
+        others = {*reads.others, *self._steps.tables_in(step.query, text)}
         if others or (reads.nested and not of_rows):
             what = name_list(sorted(others), 3) if others else "fields of another row"
             self._problems.add_not_read(f"the column {column!r} is computed with {what}, too: what of it is not known")
@@ -270,7 +286,7 @@ class MQuery:
                 f"the column {column!r} is computed of a whole row: of which columns is not known"
             )
         named = [*reads.fields, *(reads.nested if of_rows else ())]
-        return f"m_expression({', '.join(dict.fromkeys(map(before, named)))})" if named else LITERAL
+        return f"m_expression({', '.join(dict.fromkeys(map(step.before, named)))})" if named else LITERAL
 
 
 _NEW_COLUMN = {"Table.AddColumn": 1, "Table.AddIndexColumn": 1, _MERGE: 4}
@@ -287,13 +303,34 @@ def _copied(function: str, arguments: list[str], column: str) -> str | None:
     return column if at is not None and at < len(arguments) and m_text(arguments[at].strip()) != column else None
 
 
-def _unpivoted(function: str, arguments: list[str], column: str, before: Callable[[str], str]) -> str | None:
+def _made_of(step: _Step) -> str:
+    """Return a column of a step that makes columns of others."""
+    if step.column not in strings(step.arguments[_MADE_OF[step.function]]):
+        return step.before(step.column)
+    return f"m_transformed({', '.join(map(step.before, strings(step.arguments[1])))})"
+
+
+def _unpivoted(step: _Step) -> str | None:
     """Return a column after Table.Unpivot or Table.UnpivotOtherColumns; None if what it is made of is not listed."""
-    listed, values = list(strings(arguments[1])), m_text(arguments[3])
-    if function == "Table.Unpivot" and column == values:
-        return f"m_transformed({', '.join(map(before, listed))})" if listed else "NULL"
-    if (column in listed) == (function == "Table.UnpivotOtherColumns") and column != m_text(arguments[2]):
-        return before(column)
+    listed, values = list(strings(step.arguments[1])), m_text(step.arguments[3])
+    if step.function == "Table.Unpivot" and step.column == values:
+        return f"m_transformed({', '.join(map(step.before, listed))})" if listed else "NULL"
+    is_kept = (step.column in listed) == (step.function == "Table.UnpivotOtherColumns")
+    return step.before(step.column) if is_kept and step.column != m_text(step.arguments[2]) else None
+
+
+def _transformed(step: _Step) -> str:
+    """Return a column of a step that changes the values of the columns that it names, or of all others, too."""
+    read = [one for text in step.arguments[1:] for one in row_reads(text).fields]
+    texts = dict.fromkeys(step.before(one) for one in (step.column, *read))
+    others = (
+        step.arguments[2].strip() if step.function == "Table.TransformColumns" and len(step.arguments) > 2 else "null"
+    )
+    is_changed = step.column in step.named() or others != "null"
+    return f"m_transformed({', '.join(texts)})" if is_changed else step.before(step.column)
+
+
+def _no_column(_step: _Step) -> str | None:
     return None
 
 

@@ -24,6 +24,10 @@ _COLUMN_KEYS = (
     "source_category", "target_category", "latitude", "longitude", "all_columns_z", "columns_b",
     "select_country_column", "column",
 )  # fmt: skip
+_NOT_ALWAYS_COLUMNS = ("id", "name", "path", "source")
+"""Parameters that are names of columns in some types of charts, and texts of other meanings in others."""
+_PLACE_KEYS = ("lonCol", "latCol", "lonlatCol", "geohashCol")
+"""Keys of a place on a map of deck.gl: `{"type": "latlong", "lonCol": …, "latCol": …}`."""
 _METRIC_KEYS = (
     "metrics", "metric", "metric_2", "metrics_b", "secondary_metric", "percent_metrics", "size", "x", "y",
     "timeseries_limit_metric", "timeseries_limit_metric_b", "series_limit_metric", "sort_by_metric", "point_radius",
@@ -125,31 +129,14 @@ class ChartQuery:
         mode = params.get("query_mode")  # what the other mode selected stays in the parameters
         if mode in _OF_OTHER_MODE:
             params = {key: value for key, value in params.items() if key not in _OF_OTHER_MODE[mode]}
-        for key in _COLUMN_KEYS:
-            for one in _listed(params.get(key)):
-                if not (isinstance(one, str) and one not in self.columns and key in ("id", "name", "path", "source")):
-                    self._add_column(one)
-        for value in params.values():  # deck.gl: {"type": "latlong", "lonCol": …, "latCol": …}
-            if isinstance(value, Mapping) and {"lonCol", "latCol", "lonlatCol", "geohashCol"} & set(value):
-                for key in ("lonCol", "latCol", "lonlatCol", "geohashCol"):
-                    if value.get(key):
-                        self._add_column(value[key])
+        self._read_columns(params)
         for key in _METRIC_KEYS:
             for one in _listed(params.get(key)):
-                if isinstance(one, Mapping) and one.get("type") == "fix":
-                    continue
-                metric = one.get("value") if isinstance(one, Mapping) and one.get("type") == "metric" else one
-                if isinstance(metric, str) and metric in self.columns and metric not in self.metrics:
-                    self._add_column(metric)
-                elif metric is not None:
-                    self._add_metric(metric)
+                self._add_metric_or_column(one)
         for key in ("adhoc_filters", "adhoc_filters_b"):
             for one in _listed(params.get(key)):
                 if isinstance(one, Mapping):
-                    if one.get("expressionType") == "SQL" and isinstance(one.get("sqlExpression"), str):
-                        self._add_sql_filter(one["sqlExpression"])
-                    elif not _is_without_limits(one.get("operator"), one.get("comparator")):
-                        self._add_filter(one.get("subject"), is_time=one.get("operator") == _TIME_RANGE)
+                    self._add_adhoc_filter(one)
         self._add_time(params.get("granularity_sqla"), params.get("time_range"))
         is_series = params.get("time_grain_sqla") or params.get("include_time")
         if params.get("granularity_sqla") and is_series and str(params.get("viz_type")) not in _WITHOUT_TIME_AXIS:
@@ -160,6 +147,34 @@ class ChartQuery:
             listed = order.get("by") if order is not None else None
             if isinstance(listed, list) and listed:
                 self._add_order(listed[0])
+
+    def _read_columns(self, params: Mapping[str, Any]) -> None:
+        for key in _COLUMN_KEYS:
+            for one in _listed(params.get(key)):
+                if not (isinstance(one, str) and one not in self.columns and key in _NOT_ALWAYS_COLUMNS):
+                    self._add_column(one)
+        for value in params.values():
+            if isinstance(value, Mapping) and not value.keys().isdisjoint(_PLACE_KEYS):
+                for key in _PLACE_KEYS:
+                    if value.get(key):
+                        self._add_column(value[key])
+
+    def _add_metric_or_column(self, one: Any) -> None:
+        """Add what a parameter of a metric has: deck.gl wraps metrics, and has fixed numbers in their place."""
+        kind = one.get("type") if isinstance(one, Mapping) else None
+        metric = one.get("value") if kind == "metric" else one
+        if kind == "fix" or metric is None:
+            return
+        if isinstance(metric, str) and metric in self.columns and metric not in self.metrics:
+            self._add_column(metric)
+        else:
+            self._add_metric(metric)
+
+    def _add_adhoc_filter(self, one: Mapping[str, Any]) -> None:
+        if one.get("expressionType") == "SQL" and isinstance(one.get("sqlExpression"), str):
+            self._add_sql_filter(one["sqlExpression"])
+        elif not _is_without_limits(one.get("operator"), one.get("comparator")):
+            self._add_filter(one.get("subject"), is_time=one.get("operator") == _TIME_RANGE)
 
     def _report_annotations(self, params: Mapping[str, Any]) -> None:
         """Report layers that show the data of another chart, which is named by a number that the export has not."""

@@ -76,6 +76,16 @@ def _is_sql(pattern: re.Pattern[str], formula: str, dialect: str) -> bool:
     return read is not None and read.issuperset(stand_ins.values())
 
 
+def _word(word: str, *, in_level: bool) -> str:
+    """Return a word as SQL has it; in a level of detail, the word that begins it is left out."""
+    lower = word.lower()
+    if lower == "if":
+        return "CASE WHEN"
+    if in_level and lower in ("fixed", "include", "exclude"):
+        return ""
+    return f"{lower}_of_tableau" if lower in _OWN else _WORDS.get(lower, word)
+
+
 def _as_sql(pattern: re.Pattern[str], formula: str, field: Callable[[str], str]) -> str:
     """Return a formula with its words, strings and levels of detail as SQL has them.
 
@@ -101,15 +111,7 @@ def _as_sql(pattern: re.Pattern[str], formula: str, field: Callable[[str], str])
         elif token["field"] is not None:
             found.append(field(token["field"]))
         elif token["word"] is not None:
-            word = token["word"].lower()
-            if word == "if":
-                found.append("CASE WHEN")
-            elif levels and word in ("fixed", "include", "exclude"):
-                continue
-            elif word in _OWN:
-                found.append(f"{word}_of_tableau")
-            else:
-                found.append(_WORDS.get(word, token["word"]))
+            found.append(_word(token["word"], in_level=bool(levels)))
         elif token["other"] == "{":
             levels.append(_Level(len(found)))
         elif token["other"] == "}" and levels:

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, Severity
 from lineage_ingest.bi.connections import BiConnection
 from lineage_ingest.bi.exported import not_read
@@ -44,6 +45,22 @@ _WITHOUT_COLUMN = (
 """What the names of fields begin with that Tableau makes itself."""
 
 
+@frozen
+class _Pills:
+    """The fields of the worksheet's shelves, filters and sorts, each with its data source."""
+
+    shown: frozenset[tuple[str, str]]
+    filtered: frozenset[tuple[str, str]]
+    sorts: tuple[tuple[str, str], ...]
+    names_measures: bool
+    """Whether a filter chooses the measures, of which all are shown otherwise where there are several."""
+
+    def is_shown(self, pill: tuple[str, str]) -> bool:
+        """Return whether a field that the worksheet describes is shown: on a shelf, or described for nothing else."""
+        shows_all = not self.names_measures and any(name == "Multiple Values" for _, name in self.shown)
+        return shows_all or pill in self.shown or not (pill in self.filtered or pill in self.sorts)
+
+
 class WorksheetSql:
     """Writes one worksheet. `sources` are the workbook's data sources, `links` the fields by which it blends them.
 
@@ -63,7 +80,7 @@ class WorksheetSql:
         self._parameters = parameters or {}
         self._element = element
         self._links = links
-        self._slices = {one.text or "" for one in element.findall(".//slices/column")}
+        self._slices = dict.fromkeys(one.text or "" for one in element.findall(".//slices/column"))
         self._shared = [one for one in shared if one.get("column") in self._slices]
         self._used = [
             (dependency, sources[dependency.get("datasource") or ""])
@@ -80,65 +97,80 @@ class WorksheetSql:
 
     def sql(self) -> str | None:
         """Return the SQL; None if the worksheet shows no column that is known."""
-        dialect = self.connection.dialect
+        filters = [*(one for one in self._element.iter("filter") if one.get("column")), *self._shared]
+        sliced = _pills_in(self._slices)
+        pills = _Pills(
+            shown=frozenset(_pills_in(self._shelves())),
+            filtered=frozenset((*_pills_in(one.get("column") or "" for one in filters), *sliced)),
+            sorts=tuple(_pills_in(self._sorts())),
+            names_measures=any("[:Measure Names]" in (one.get("column") or "") for one in filters),
+        )
+        outputs, conditions = self._described(pills)
+        self._report_shown_only()
+        for one in filters:
+            conditions += self._chosen_by(one)
+        conditions += [f"({text} = {LITERAL})" for text in self._texts_of(sliced)]
+        conditions += self._blended()
+        if not outputs:
+            self._report_without_output(is_empty=not (self._used or pills.shown or filters))
+            return None
+        return self._select(outputs, conditions, pills.sorts)
+
+    def _described(self, pills: _Pills) -> tuple[list[tuple[str, str]], list[str]]:
+        """Return the labels and SQL of the columns that are shown, and the conditions on those that are filtered."""
         outputs: list[tuple[str, str]] = []
         conditions: list[str] = []
-        filters = [one for one in self._element.iter("filter") if one.get("column")]
-        filters += self._shared
-        filtered = {pill for one in filters for pill in PILL.findall(one.get("column") or "")}
-        filtered.update(pill for one in self._slices for pill in PILL.findall(one))
-        shown = set(PILL.findall(" ".join(self._shelves())))
-        shows_all = any(name == "Multiple Values" for _, name in shown) and not any(
-            "[:Measure Names]" in (one.get("column") or "") for one in filters
-        )
-        sorts = dict.fromkeys(pill for one in self._sorts() for pill in PILL.findall(one))
         for number, (dependency, source) in enumerate(self._used):
             for instance in dependency.findall("column-instance"):
                 column = instance.get("column") or ""
                 derivation = instance.get("derivation") or "None"
                 if column.startswith((_ROWS, _RECORDS)):
-                    label = _label(source.captions.get(column) or _last(column), derivation)
-                    outputs.append((label, "COUNT(*)"))
+                    outputs.append((_label(source.captions.get(column) or _last(column), derivation), "COUNT(*)"))
                     continue
                 if column.startswith(_WITHOUT_COLUMN):
                     continue
                 caption, text = self._column(dependency, column, source, f"d{number + 1}")
-                pill = (source.name, unbracketed(instance.get("name") or "")[-1])
-                if pill in filtered:
+                pill = (source.name, _last(instance.get("name") or ""))
+                if pill in pills.filtered:
                     conditions.append(f"({text} = {LITERAL})")
-                if shows_all or pill in shown or not (pill in filtered or pill in sorts):
+                if pills.is_shown(pill):
                     value = self._addressed(instance, source, _derived(text, derivation))
                     outputs.append((_label(caption, derivation), value))
-        self._report_shown_only()
-        for one in filters:
-            conditions += self._chosen_by(one)
-        for owner, name in dict.fromkeys(pill for one in self._slices for pill in PILL.findall(one)):
-            sliced = self._field_of(owner, self._plain(owner, name))
-            conditions += [f"({sliced} = {LITERAL})"] if sliced is not None else []
-        conditions += self._blended()
-        if not self._used and not shown and not filters:
+        return outputs, conditions
+
+    def _report_without_output(self, *, is_empty: bool) -> None:
+        """Report why there is no SQL."""
+        if is_empty:
             self.problems.append(not_read("the worksheet is empty", severity=Severity.INFO))
         elif not self._used:
             self.problems.append(not_read("the worksheet reads no data source of the workbook"))
-        elif not outputs:
+        else:
             message = "the worksheet shows no column that is known"
             self.problems.append(not_read(message, severity=Severity.WARNING))
-        if not outputs:
-            return None
+
+    def _select(
+        self, outputs: Sequence[tuple[str, str]], conditions: Sequence[str], sorts: Iterable[tuple[str, str]]
+    ) -> str:
+        dialect = self.connection.dialect
         labels = number_repeated(label for label, _ in outputs)
         listed = [f"{text} AS {quote(label, dialect)}" for label, (_, text) in zip(labels, outputs, strict=True)]
         read = [f"{asset_reference(one.key, dialect)} AS d{number + 1}" for number, (_, one) in enumerate(self._used)]
         sql = "SELECT " + ",\n  ".join(listed) + "\nFROM " + "\nCROSS JOIN ".join(read)
         sql += "\nWHERE " + "\n  AND ".join(dict.fromkeys(conditions)) if conditions else ""
-        sorted_by = (self._field_of(owner, self._plain(owner, name)) for owner, name in sorts)
-        order = dict.fromkeys(one for one in sorted_by if one is not None)
+        order = dict.fromkeys(self._texts_of(sorts))
         return sql + ("\nORDER BY " + ", ".join(order) if order else "")
+
+    def _texts_of(self, pills: Iterable[tuple[str, str]]) -> Iterator[str]:
+        """Yield the SQL of the fields that these name; those of other data sources are left out."""
+        for owner, name in pills:
+            text = self._field_of(owner, self._plain(owner, name))
+            if text is not None:
+                yield text
 
     def _addressed(self, instance: Element, source: DataSource, text: str) -> str:
         """Return a column; one of a table calculation depends on the fields along which that runs, if it names them."""
         named = [one.get(key) or "" for one in instance.iter() for key in _OF_TABLE_CALCULATIONS]
-        pills = dict.fromkeys(pill for one in named for pill in PILL.findall(one))
-        texts = (self._field_of(owner or source.name, self._plain(owner, name)) for owner, name in pills)
+        texts = (self._field_of(owner or source.name, self._plain(owner, name)) for owner, name in _pills_in(named))
         along = dict.fromkeys(one for one in texts if one is not None and one != text)
         return f"table_calculation({text}) OVER (ORDER BY {', '.join(along)})" if along else text
 
@@ -163,8 +195,8 @@ class WorksheetSql:
         for dependency, source in self._used:
             names = (unbracketed(one.get("name") or "")[-1] for one in dependency)
             known.setdefault(source.name, set()).update(names)
-        shelves = " ".join(one.text or "" for one in self._element.iter() if plain_tag(one) in ("rows", "cols"))
-        for owner, name in dict.fromkeys(PILL.findall(shelves)):
+        shelves = (one.text or "" for one in self._element.iter() if plain_tag(one) in ("rows", "cols"))
+        for owner, name in _pills_in(shelves):
             if owner in known and name not in known[owner] and not f"[{name}]".startswith(_WITHOUT_COLUMN):
                 self.problems.append(not_read(f"the worksheet shows [{name}], which it does not describe"))
 
@@ -286,6 +318,11 @@ class WorksheetSql:
                 yield from (str(member.get("member")) for member in one.iter("groupfilter"))
             elif one.get("column") and tag not in ("filter", "sort", "slices", "column-instance", "column"):
                 yield str(one.get("column"))
+
+
+def _pills_in(texts: Iterable[str]) -> list[tuple[str, str]]:
+    """Return the fields that texts name, each once: its data source and the name of its instance."""
+    return list(dict.fromkeys(pill for text in texts for pill in PILL.findall(text)))
 
 
 def _last(column: str) -> str:

@@ -20,7 +20,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage.model.names import split_name
 from lineage_ingest.compare.opinions import OpinionEdge, ReadRow, UnreadRow
@@ -69,44 +69,55 @@ def _events(value: Any) -> Iterator[Mapping[str, Any]]:
 def _edge(link: Any, event: Mapping[str, Any], place: str, names: ProductNames) -> ReadRow:
     if not isinstance(link, dict) or "source" not in link or "target" not in link:
         return UnreadRow(place, "not a link: it has no source and target", _HINT)
-    ends: list[str] = []
-    levels = set()
-    for side in ("source", "target"):
-        entity = link[side]
-        name = entity.get("fullyQualifiedName") if isinstance(entity, dict) else None
-        if not isinstance(name, str) or not name:
-            return UnreadRow(place, f"its {side} has no fullyQualifiedName", _HINT)
-        table = _table(name, names)
-        if table is None:
-            system, kind, *_ = *name.split(":"), ""
-            system = f"{system}:{kind}" if system == "bigquery" else system
-            return UnreadRow(place, f"links of the system {system}, which are not compared", is_error=False)
-        field = entity.get("field")
-        path = field if isinstance(field, list) else [] if field is None or field == "" else [field]
-        if not all(isinstance(part, str) and part for part in path):
-            return UnreadRow(place, f"the field of its {side} is no list of names")
-        levels.add(bool(path))
-        ends.append(names.column_of(table, path) if path else table)
-    if len(levels) > 1:
+    source = _end(link["source"], "source", place, names)
+    if isinstance(source, UnreadRow):
+        return source
+    target = _end(link["target"], "target", place, names)
+    if isinstance(target, UnreadRow):
+        return target
+    if source.is_column is not target.is_column:
         return UnreadRow(place, "it names a column on one side only")
-    at = _time(link.get("endTime") or event.get("endTime") or link.get("startTime") or event.get("startTime"))
-    stated = link.get("dependencyInfo")
-    kinds = (
-        {str(one.get("dependencyType")) for one in stated if isinstance(one, dict)}
-        if isinstance(stated, list)
-        else set()
-    )
+    kinds = _kinds_in(link.get("dependencyInfo"))
     run = _RUN.search(str(event.get("name") or ""))
     return OpinionEdge(
-        ends[0],
-        ends[1],
+        source.key,
+        target.key,
         place,
         False if _EXACT in kinds or not kinds else None,
         " + ".join(sorted(kinds)) or None,
-        at,
+        _time(link.get("endTime") or event.get("endTime") or link.get("startTime") or event.get("startTime")),
         (run["run"] if run else None) or str(link.get("name") or event.get("name") or "").rpartition("/")[2] or None,
         f"process {run['process']}" if run else None,
     )
+
+
+class _LinkEnd(NamedTuple):
+    """One end of a link: the key of a column or a table."""
+
+    key: str
+    is_column: bool
+
+
+def _end(entity: Any, side: str, place: str, names: ProductNames) -> _LinkEnd | UnreadRow:
+    name = entity.get("fullyQualifiedName") if isinstance(entity, dict) else None
+    if not isinstance(name, str) or not name:
+        return UnreadRow(place, f"its {side} has no fullyQualifiedName", _HINT)
+    table = _table(name, names)
+    if table is None:
+        system, kind, *_ = *name.split(":"), ""
+        system = f"{system}:{kind}" if system == "bigquery" else system
+        return UnreadRow(place, f"links of the system {system}, which are not compared", is_error=False)
+    field = entity.get("field")
+    path = field if isinstance(field, list) else [] if field is None or field == "" else [field]
+    if not all(isinstance(part, str) and part for part in path):
+        return UnreadRow(place, f"the field of its {side} is no list of names")
+    return _LinkEnd(names.column_of(table, path) if path else table, bool(path))
+
+
+def _kinds_in(stated: Any) -> set[str]:
+    """Return the types of the dependencies that a link states."""
+    listed = stated if isinstance(stated, list) else ()
+    return {str(one.get("dependencyType")) for one in listed if isinstance(one, dict)}
 
 
 def _table(name: str, names: ProductNames) -> str | None:

@@ -243,30 +243,41 @@ def _compared(base: Form, head: Form) -> TableDiff:
     if head.definition.is_same(base.definition):  # what differs is the order or number of the columns that it reads
         own_rows = False
         columns = tuple(replace(one, is_own=False) for one in columns)
-    is_content = any(one.is_content for one in columns)
-    own = own_rows or order or bool(settings or applied) or any(one.is_own and one.is_content for one in columns)
     reasons = [*_without_added_macros(settings, base, head), *applied]
     if order:
         reasons.append("the order of its rows")
     reasons += dict.fromkeys(head.definition.doubts or base.definition.doubts)
-    if is_content or settings or applied or order:
-        effect = TableEffect.CHANGED if own else TableEffect.AFFECTED
-    else:
-        effect = TableEffect.COSMETIC if differing_text else TableEffect.UNCHANGED
-    why = _why_rebuild(base, head, columns, rows or order, bool(settings))
-    history = any(side.definition.build.is_kept for side in (base, head))
+    edited = own_rows or order or bool(settings or applied)
+    effect = _effect_of(columns, is_edited=edited, differs=order or bool(settings or applied))
+    if effect is TableEffect.UNCHANGED and differing_text:
+        effect = TableEffect.COSMETIC
     there = sum(one.effect is not ColumnEffect.REMOVED for one in columns)
     same = len(_named(head)) - there if columns else 0
-    diff = replace(_diff(head, effect, columns, *reasons), same_columns=same)
-    clauses = changed_clauses(base.own, head.own) if own_rows and rows else ("ORDER BY",) if order else ()
-    if rows and not own_rows:  # what a function that is not known makes of what it reads
+    clauses = _clauses(base, head, rows=rows, own_rows=own_rows, order=order)
+    diff = replace(_diff(head, effect, columns, *reasons), same_columns=same, clauses=clauses)
+    why = _why_rebuild(base, head, columns, rows or order, bool(settings))
+    if why is not None:
+        history = any(side.definition.build.is_kept for side in (base, head))
+        return replace(diff, rebuild=_rebuild(head, why), full_refresh=history)
+    return replace(diff, rebuild=_rebuild(head, "its settings differ")) if applied else diff
+
+
+def _effect_of(columns: Collection[ColumnDiff], *, is_edited: bool, differs: bool) -> TableEffect:
+    """Return what happens to a table whose own definition is edited, or which differs in more than its columns."""
+    content = [one for one in columns if one.is_content]
+    if not (content or differs):
+        return TableEffect.UNCHANGED
+    return TableEffect.CHANGED if is_edited or any(one.is_own for one in content) else TableEffect.AFFECTED
+
+
+def _clauses(base: Form, head: Form, *, rows: bool, own_rows: bool, order: bool) -> tuple[str, ...]:
+    """Return the clauses that decide other rows, or the order of the rows."""
+    if rows and own_rows:
+        return changed_clauses(base.own, head.own)
+    if rows:  # what a function that is not known makes of what it reads
         own_clauses = {clause.name for clause in head.own.clauses if clause.name.startswith(UNKNOWN_FUNCTION)}
-        clauses = tuple(one for one in changed_clauses(base.full, head.full) if one in own_clauses)
-    if applied and why is None:
-        return replace(diff, rebuild=_rebuild(head, "its settings differ"), clauses=clauses)
-    return replace(
-        diff, rebuild=_rebuild(head, why) if why else None, full_refresh=bool(why) and history, clauses=clauses
-    )
+        return tuple(one for one in changed_clauses(base.full, head.full) if one in own_clauses)
+    return ("ORDER BY",) if order else ()
 
 
 def _settings(base: Form, head: Form, *kinds: str) -> list[str]:

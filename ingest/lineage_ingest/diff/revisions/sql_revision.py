@@ -88,39 +88,57 @@ def _definition(
     content: tuple[tuple[str, str], ...],
     naming: Naming,
 ) -> TableDefinition:
+    """Return the definition that statements make: one query, a declaration, maybe with what fills it, or several."""
     dropped, statements = _parts(statements)
     source, first = statements[0]
-    written = "\n;\n".join(statement.text for _, statement in statements)
-    reads = tuple(dict.fromkeys(name for _, statement in statements for name in statement.reads if name != table))
     physical: tuple[tuple[str, str], ...] = (
         ("how it is stored", digest([statement.settings for _, statement in statements if statement.settings])),
     )
     if cascades := [one.digest for _, one in dropped if "CASCADE" in one.text.upper()]:  # with what reads the table
         physical = (*physical, ("what is dropped with it", digest(cascades)))
-    title = split_name(table)[-1][0]
-    build = Build.VIEW if first.is_view else Build.TABLE
-    types: Mapping[str, str] = {}
-    relation: TableForm | None = None
     if any(statement.placeholders for _, statement in statements):
         content = (*content, ("placeholders", digest([statement.placeholders for _, statement in statements])))
     content = (*content, *first.decided)
     if first.without_rows:
         content = (*content, ("without rows", "true"))
+    common = TableDefinition(
+        table,
+        table,
+        split_name(table)[-1][0],
+        source,
+        "",
+        Build.VIEW if first.is_view else Build.TABLE,
+        reads=tuple(dict.fromkeys(name for _, statement in statements for name in statement.reads if name != table)),
+        content=content,
+        physical=physical,
+    )
     if len(statements) == 1 and (first.purpose is Purpose.DEFINES or (first.fills and not first.by_position)):
-        return TableDefinition(table, table, title, source, first.text, build, None, reads, content, physical)
+        return replace(common, text=first.text)
+    common = replace(common, written="\n;\n".join(statement.text for _, statement in statements))
     if len(statements) == 1 and first.purpose is Purpose.DECLARES:
-        relation = base_table(table, [(one.name, one.data_type) for one in first.columns])
-        relation = _filled(relation, dict(first.computed))
-        types = {one.name: one.data_type for one in first.columns if one.data_type}
-        return TableDefinition(table, table, title, source, "", build, None, (), content, physical, (), relation,
-                               types, written=written)  # fmt: skip
+        return _declared(common, first)
     if len(statements) == 2 and first.purpose is Purpose.DECLARES and statements[1][1].fills:
-        filling = statements[1][1]
-        names = tuple(one.name for one in first.columns) if filling.by_position else ()
-        content = (*content, ("its CREATE TABLE", first.digest))
-        return TableDefinition(table, table, title, source, filling.text, build, None, reads, content, physical,
-                               written=written, names=names)  # fmt: skip
-    # Several statements make it: what it contains depends on all of them, in order.
+        return _declared_and_filled(common, first, statements[1][1])
+    return _made_in_order(common, statements, naming)
+
+
+def _declared(common: TableDefinition, declaration: StatementPurpose) -> TableDefinition:
+    relation = base_table(common.key, [(one.name, one.data_type) for one in declaration.columns])
+    types = {one.name: one.data_type for one in declaration.columns if one.data_type}
+    return replace(common, reads=(), relation=_filled(relation, dict(declaration.computed)), types=types)
+
+
+def _declared_and_filled(
+    common: TableDefinition, declaration: StatementPurpose, filling: StatementPurpose
+) -> TableDefinition:
+    names = tuple(one.name for one in declaration.columns) if filling.by_position else ()
+    content = (*common.content, ("its CREATE TABLE", declaration.digest))
+    return replace(common, text=filling.text, content=content, names=names)
+
+
+def _made_in_order(common: TableDefinition, statements: _Statements, naming: Naming) -> TableDefinition:
+    """Return the definition of a table that several statements make: it depends on all of them, in order."""
+    first = statements[0][1]
     changes = [statement.alterations for _, statement in statements[1:]]
     alterations = tuple(one for listed in changes for one in listed or ())
     columns: list[str] | None = None
@@ -130,10 +148,13 @@ def _definition(
     elif first.purpose is Purpose.DEFINES and None not in changes:
         made_by = first.text
     unknown = ", and which columns it has is not known" if columns is None and made_by is None else ""
-    relation = opaque_table(digest("statements", [statement.digest for _, statement in statements]), columns)
-    return TableDefinition(table, table, title, source, "", build, None, reads, content, physical, (), relation, types,
-                           doubts=(f"{_doubt(statements)}{unknown}",), written=written, made_by=made_by,
-                           alterations=alterations if made_by is not None else ())  # fmt: skip
+    return replace(
+        common,
+        relation=opaque_table(digest("statements", [statement.digest for _, statement in statements]), columns),
+        doubts=(f"{_doubt(statements)}{unknown}",),
+        made_by=made_by,
+        alterations=alterations if made_by is not None else (),
+    )
 
 
 def _parts(statements: _Statements) -> tuple[_Statements, _Statements]:

@@ -7,8 +7,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import NamedTuple, TypeAlias
 
 from lineage.model.diagnostics import Diagnostic
-from lineage_ingest.query_log.pipeline.extraction import UnitSummary
 from lineage_ingest.query_log.pipeline.merging.statistics import JobRuns
+from lineage_ingest.query_log.pipeline.unit_summaries import UnitSummary
 
 __all__ = ["ProcedureRuns"]
 

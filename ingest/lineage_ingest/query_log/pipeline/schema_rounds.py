@@ -15,8 +15,9 @@ from lineage.catalog import TableSchema
 from lineage.model.names import column_text
 from lineage.model.statement import ColumnSchema
 from lineage.sql.script.script import Decision
-from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, TableId, UnitSummary
+from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, TableId
 from lineage_ingest.query_log.pipeline.merging.statistics import JobRuns
+from lineage_ingest.query_log.pipeline.unit_summaries import UnitSummary
 from lineage_ingest.query_log.pipeline.versions.existence import Existence
 from lineage_ingest.query_log.pipeline.versions.names_of_parts import UnitPart
 

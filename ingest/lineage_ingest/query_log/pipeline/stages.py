@@ -7,7 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from lineage.catalog import TableSchema
 from lineage.model.batch import DiagnosticRecord, LineageBatch, RunRecord, UsageRecord
@@ -18,13 +18,15 @@ from lineage.model.text.name_lists import name_list
 from lineage_ingest.query_log.log_schema import Problem
 from lineage_ingest.query_log.pipeline.earlier import Earlier
 from lineage_ingest.query_log.pipeline.engines.engine import Engine, LogCounts, Progress, SessionBlock, Work
-from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, UnitSummary, moment
+from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, moment
+from lineage_ingest.query_log.pipeline.log_problems import UndatedLogError, notes_of, problems_of
 from lineage_ingest.query_log.pipeline.members import Member
 from lineage_ingest.query_log.pipeline.merging.graph_batches import Merger
 from lineage_ingest.query_log.pipeline.merging.statistics import JobRuns, usage_by_day
 from lineage_ingest.query_log.pipeline.procedure_runs import ProcedureRuns
 from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, RunInterval
 from lineage_ingest.query_log.pipeline.sessions.session_blocks import TemplateInSession
+from lineage_ingest.query_log.pipeline.unit_summaries import UnitSummary
 from lineage_ingest.query_log.pipeline.versions.column_changes import (
     ColumnChanges,
     column_changes_of,
@@ -43,14 +45,11 @@ from lineage_ingest.query_log.pipeline.versions.names_of_parts import (
 from lineage_ingest.query_log.pipeline.versions.version_walk import versions_of
 from lineage_ingest.query_log.pipeline.versions.versions import Event, Versions
 
-__all__ = ["Extraction", "UndatedLogError", "extract_log"]
+__all__ = ["Extraction", "extract_log"]
 
 _USES_AT_ONCE = 20_000
-_DATING = "--time-format names the form of the times, --observed-at dates what has none"
-_MAX_FILES = 100
-"""Maximum number of failed files that diagnostics name."""
 _MAX_NAMED = 5
-"""Maximum number of files without rows that a note names."""
+"""Maximum number of tables that a note names."""
 _MAX_ROUNDS = 50
 """Maximum number of resolution rounds: one per level of views over views. What is open after that is a cycle."""
 
@@ -60,20 +59,6 @@ _COUNTED = {
     Completeness.TABLES: "tables_only",
     Completeness.NONE: "unresolved",
 }
-
-
-class UndatedLogError(ValueError):
-    """No run of the log has a time; the current time would be a guess."""
-
-    def __init__(self, runs: int, unread: str | None) -> None:
-        """Take the number of runs, and a masked example of a time that cannot be parsed."""
-        if unread:
-            problem = f"the times of all {runs:,} statements cannot be read{_unread(unread)}"
-            advice = "Give their form (--time-format FORMAT), name another column (--map started_at=COLUMN)"
-        else:
-            problem = f"it is not known when the {runs:,} statements ran: no column was read as their time"
-            advice = "Name the column of the source generic (--map started_at=COLUMN)"
-        super().__init__(f"{problem}. {advice}, or say when they were observed (--observed-at TIME)")
 
 
 @dataclass
@@ -177,18 +162,11 @@ def extract_log(
     """
     progress("reading", 0, None)
     log = engine.read(progress)
-    templates: dict[int, tuple[str, str | None, str | None]] = {}
-    begins: list[int] = []
-    fingerprints: set[str] = set()
-    for template in engine.templates():
-        if template.runs:
-            fingerprints.add(template.part.fingerprint)
-        templates[template.key] = template.part.dialect, template.part.database, template.part.schema
-        if template.span.first is not None and template.runs:
-            begins.append(template.span.first)
-    if log.undated and not begins and context.observed_at is None:
+    ran = _templates_of(engine)
+    templates = ran.settings
+    if log.undated and ran.began is None and context.observed_at is None:
         raise UndatedLogError(log.undated, log.unread_time)
-    context = replace(context, begins_at=moment(min(begins), context.at) if begins else None)
+    context = replace(context, begins_at=moment(ran.began, context.at) if ran.began is not None else None)
     before = earlier(context.begins_at or context.observed_at)
     base = KnownSchemas(given, before.schemas())
     first: dict[int, UnitSummary] = {}
@@ -221,18 +199,55 @@ def extract_log(
         session_blocks = engine.sessions(known, versions, changes)
         new = [Work(one.key) for one in session_blocks if one.key not in found]
         found.update((summary.key, summary) for summary in engine.extract(new, context, base, again))
+    definitions, rounds = _resolved(engine, context, base, found, existence, again)
+    extraction = _merge(engine, context, base, definitions, log, versions, before, rounds, progress, ran.fingerprints)
+    extraction.templates = first
+    extraction.note_open_transactions(session_blocks, found)
+    extraction.session_blocks = {one.key: tuple(member.template for member in one.members) for one in session_blocks}
+    return extraction
+
+
+class _TemplatesRan(NamedTuple):
+    """The templates of a log. `began` is when the first one with a time ran, `fingerprints` are those that ran."""
+
+    settings: dict[int, tuple[str, str | None, str | None]]
+    """Each one's dialect, database and schema."""
+    began: int | None
+    fingerprints: frozenset[str]
+
+
+def _templates_of(engine: Engine) -> _TemplatesRan:
+    settings: dict[int, tuple[str, str | None, str | None]] = {}
+    begins: list[int] = []
+    fingerprints: set[str] = set()
+    for template in engine.templates():
+        settings[template.key] = template.part.dialect, template.part.database, template.part.schema
+        if template.runs:
+            fingerprints.add(template.part.fingerprint)
+            begins += [] if template.span.first is None else [template.span.first]
+    return _TemplatesRan(settings, min(begins, default=None), frozenset(fingerprints))
+
+
+def _resolved(
+    engine: Engine,
+    context: LogContext,
+    base: KnownSchemas,
+    found: Mapping[int, UnitSummary],
+    existence: Existence,
+    progress: Progress,
+) -> tuple[Definitions, int]:
+    """Extract units again until none depends on schemas that others have since defined; return these, and the rounds.
+
+    What is left after the last round are definitions in a cycle.
+    """
     definitions, spans = _definitions(engine, base, found, existence)
     rounds = 1
     while rounds < _MAX_ROUNDS and (stale := definitions.stale()):
         rounds += 1
         work = [Work(key, overlay or None) for key, overlay in stale.items()]
-        for summary in engine.extract(work, context, definitions.known_schemas(), again):
+        for summary in engine.extract(work, context, definitions.known_schemas(), progress):
             definitions.add(summary, *spans(summary.key))
-    extraction = _merge(engine, context, base, definitions, log, versions, before, rounds, progress, fingerprints)
-    extraction.templates = first
-    extraction.note_open_transactions(session_blocks, found)
-    extraction.session_blocks = {one.key: tuple(member.template for member in one.members) for one in session_blocks}
-    return extraction
+    return definitions, rounds
 
 
 def _without_made_since(
@@ -418,7 +433,7 @@ def _merge(
     for table in base.given:
         for namespace in sorted(namespaces):
             merger.know(namespace, table)
-    for problem in _problems(log, context):
+    for problem in problems_of(log, context):
         merger.note(problem)
     for kind, count in log.left_out.items():
         example = log.samples.get(kind) if kind == Problem.UNKNOWN_STATUS else None
@@ -435,43 +450,5 @@ def _merge(
         "rounds": rounds,
         **merger.counts,
     }
-    notes = tuple(_notes(log, context))
+    notes = tuple(notes_of(log, context))
     return Extraction(log, merger, runs, uses, figures, failures.most_common(), engine, context, notes)
-
-
-def _notes(log: LogCounts, context: LogContext) -> Iterator[str]:
-    """Yield notes on a log: runs without a time, inputs without rows."""
-    if log.undated and context.observed_at is None:
-        yield f"{_undated_text(log)}; {_DATING}"
-    if empty := log.files.empty():
-        yield f"without any row: {name_list(empty, _MAX_NAMED)}"
-    elif not log.rows and not log.files.failed():
-        yield "no statement in it: nothing of what was read is one that ran"
-
-
-def _problems(log: LogCounts, context: LogContext) -> Iterator[DiagnosticRecord]:
-    """Yield a diagnostic for each reason why rows produce no lineage, and for each file that could not be read."""
-    source, code = context.source, DiagnosticCode.LOG_ROWS_LEFT_OUT
-    for kind, count in sorted(log.left_out.items()):
-        example = log.samples.get(kind)
-        hint = f"for example: {example}" if example else None
-        yield DiagnosticRecord(Diagnostic(code, Severity.WARNING, f"{count:,} rows: {kind}", None, hint), source)
-    if log.undated and context.observed_at is None:
-        yield DiagnosticRecord(Diagnostic(code, Severity.WARNING, _undated_text(log), None, _DATING), source)
-    failed = log.files.failed()
-    for number, (name, reason) in enumerate(failed.items(), 1):
-        text = f"{name}: {reason}"
-        if number == _MAX_FILES and len(failed) > number:
-            text += f"; and {len(failed) - number:,} more files"
-        yield DiagnosticRecord(Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, text), source)
-        if number == _MAX_FILES:
-            return
-
-
-def _undated_text(log: LogCounts) -> str:
-    runs = "1 run" if log.undated == 1 else f"{log.undated:,} runs"
-    return f"{runs} without a readable time, in no day of use{_unread(log.unread_time)}"
-
-
-def _unread(shape: str | None) -> str:
-    return f" (one is written {shape}, with 9 for each digit and x for each letter)" if shape else ""

@@ -120,16 +120,7 @@ def read_csv(
         if not any(set(names).issuperset(known) for known in source.known_by):
             yield from _read_fixed(source, lines, tally, whole=whole)
             return
-    head: list[str] = []
-    size = 0
-    try:
-        for line in lines:
-            head.append(line)
-            size += len(line)
-            if size >= _HEAD:
-                break
-    except (OSError, EOFError, pa.ArrowException) as error:  # raised again after the lines before it are read
-        lines = _raising(error)
+    head, lines = _read_head(lines)
     form = form_of(source, "".join(head))
     position = _Position()
     rows = _rows(chain(head, lines), form, position)
@@ -154,7 +145,7 @@ def read_csv(
             known, types_may_follow = frozenset(names), True
             continue
         fits = len(row) == len(names)
-        if whole and (position.ended or (not fits and not position.line.endswith(("\n", "\r")))):
+        if whole and position.is_broken_off(fits=fits):
             tally.failed(BROKEN_OFF)
             return
         if not fits and (joined := _rejoin_statement(row, names, source, form)) is not None:
@@ -166,6 +157,21 @@ def read_csv(
         if not types_may_follow or not is_type_row(source, found):
             yield found
         types_may_follow = False
+
+
+def _read_head(lines: Iterator[str]) -> tuple[list[str], Iterator[str]]:
+    """Return the first lines of a text, and what follows: an error is raised only after the lines before it."""
+    head: list[str] = []
+    size = 0
+    try:
+        for line in lines:
+            head.append(line)
+            size += len(line)
+            if size >= _HEAD:
+                break
+    except (OSError, EOFError, pa.ArrowException) as error:
+        return head, _raising(error)
+    return head, lines
 
 
 def _raising(error: Exception) -> Iterator[str]:
@@ -196,7 +202,7 @@ def _read_fixed(source: Source, text: Iterable[str], tally: Tally, *, whole: boo
         if not row:
             continue
         names = headers.get(len(row))
-        if whole and (position.ended or (names is None and not position.line.endswith(("\n", "\r")))):
+        if whole and position.is_broken_off(fits=names is not None):
             tally.failed(BROKEN_OFF)
             return
         if names is None:
@@ -213,6 +219,10 @@ class _Position:
         self.ended = False
         self.marked = False
         """Whether a line since the last row may contain a NULL."""
+
+    def is_broken_off(self, *, fits: bool) -> bool:
+        """Return whether the text is truncated in this row, which may have the right number of values (`fits`)."""
+        return self.ended or (not fits and not self.line.endswith(("\n", "\r")))
 
     def follow(self, lines: Iterator[str]) -> Iterator[str]:
         for line in lines:

@@ -26,8 +26,9 @@ from lineage_ingest.query_log.pipeline.engines.engine import Engine
 from lineage_ingest.query_log.pipeline.engines.local_engine import LocalEngine
 from lineage_ingest.query_log.pipeline.engines.opening import SparkOptions, spark_session
 from lineage_ingest.query_log.pipeline.engines.spark_engine import SparkEngine
-from lineage_ingest.query_log.pipeline.extraction import LogContext, TableId, UnitSummary, moment
+from lineage_ingest.query_log.pipeline.extraction import LogContext, TableId, moment
 from lineage_ingest.query_log.pipeline.stages import Extraction, extract_log
+from lineage_ingest.query_log.pipeline.unit_summaries import UnitSummary
 from lineage_ingest.query_log.streaming import open_sessions
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint
 from lineage_ingest.query_log.streaming.row_blocks import PACKED, pack_blocks, unpack_blocks

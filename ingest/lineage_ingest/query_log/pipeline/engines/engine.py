@@ -9,12 +9,13 @@ from typing import Any, NamedTuple, Protocol
 from lineage.store.planning.chunking.chunks import BatchPart
 from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
-from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, UnitLineage, UnitSummary
+from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, UnitLineage
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement
 from lineage_ingest.query_log.pipeline.members import Member
 from lineage_ingest.query_log.pipeline.merging.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.sessions.session_blocks import TemplateInSession
+from lineage_ingest.query_log.pipeline.unit_summaries import UnitSummary
 from lineage_ingest.query_log.pipeline.versions.column_changes import ColumnChanges
 from lineage_ingest.query_log.pipeline.versions.versions import Event, Versions
 from lineage_ingest.query_log.reading.file_reports import FileReports

@@ -21,13 +21,7 @@ from lineage_ingest.query_log.pipeline.engines.engine import (
     unit_of,
 )
 from lineage_ingest.query_log.pipeline.engines.extraction_workers import ExtractionWorkers
-from lineage_ingest.query_log.pipeline.extraction import (
-    KnownSchemas,
-    LogContext,
-    UnitLineage,
-    UnitSummary,
-    results_from,
-)
+from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, UnitLineage, results_from
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, work_batches
 from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA, fingerprint_rows
 from lineage_ingest.query_log.pipeline.members import Member
@@ -37,6 +31,7 @@ from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.sessions.runs_in_order import events_of
 from lineage_ingest.query_log.pipeline.sessions.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions.sessions import assign_units, in_order
+from lineage_ingest.query_log.pipeline.unit_summaries import UnitSummary
 from lineage_ingest.query_log.pipeline.versions.column_changes import ColumnChanges
 from lineage_ingest.query_log.pipeline.versions.versions import Event, Versions
 

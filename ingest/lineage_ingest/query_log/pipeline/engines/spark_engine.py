@@ -36,7 +36,6 @@ from lineage_ingest.query_log.pipeline.extraction import (
     KnownSchemas,
     LogContext,
     UnitLineage,
-    UnitSummary,
     extract_batches,
     results_from,
 )
@@ -57,6 +56,7 @@ from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
 from lineage_ingest.query_log.pipeline.sessions.runs_in_order import events_of
 from lineage_ingest.query_log.pipeline.sessions.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.sessions.sessions import BY_DAY, BY_UNIT, MEMBERS, RAN
+from lineage_ingest.query_log.pipeline.unit_summaries import UnitSummary
 from lineage_ingest.query_log.pipeline.versions.column_changes import ColumnChanges
 from lineage_ingest.query_log.pipeline.versions.versions import Event, Versions
 

@@ -8,7 +8,7 @@ time is one unit for each combination of versions.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -313,16 +313,11 @@ class _Assignment:
             is_slice = len(together) > 1 or at in left_open or defaults[at] != (ran[at].database, ran[at].schema, ())
             if is_slice:
                 key = session_block_key(one.identity() for one in listed)
-            if self._versions is not None:
-                bound = [self._versions.bindings(key, n, moments[one]) for n, one in enumerate(together)]
-                if any(bound):
-                    is_slice = True
-                    listed = [one._replace(bound=own) for one, own in zip(listed, bound, strict=True)]
-                    key = session_block_key(one.identity() for one in listed)
-            inside: list[tuple[int, ColumnChange]] = []
-            if self._changes and len(together) > 1 and any(ran[one].effects.temporary for one in together):
-                mentioned = [ran[one].effects.tables for one in together]
-                inside = self._changes.within([moments[one] for one in together], mentioned)
+            bound = self._bound(key, listed, [moments[one] for one in together] if moments else [])
+            if bound is not None:
+                is_slice, listed = True, bound
+                key = session_block_key(one.identity() for one in listed)
+            inside = self._changes_within(together, ran, moments)
             for number, (before, change) in enumerate(inside):
                 listed.insert(before + number, change.member)
             if inside:
@@ -338,6 +333,21 @@ class _Assignment:
             for number, (before, change) in enumerate(inside):
                 held.without_runs(key, before + number, change.at[0])
         self._add(rows, units, parts, held)
+
+    def _bound(self, unit: int, listed: Sequence[Member], moments: Sequence[Moment]) -> list[Member] | None:
+        """Return the members of a unit with the versions that their names refer to; None if no name has several."""
+        if self._versions is None:
+            return None
+        bound = [self._versions.bindings(unit, n, at) for n, at in enumerate(moments)]
+        return [one._replace(bound=own) for one, own in zip(listed, bound, strict=True)] if any(bound) else None
+
+    def _changes_within(
+        self, together: Sequence[int], ran: Sequence[TemplateInSession], moments: Sequence[Moment]
+    ) -> list[tuple[int, ColumnChange]]:
+        """Return the changes of columns between statements that share a temporary table, each with its place."""
+        if not self._changes or len(together) == 1 or not any(ran[one].effects.temporary for one in together):
+            return []
+        return self._changes.within([moments[one] for one in together], [ran[one].effects.tables for one in together])
 
     def without_session(self, rows: _SessionRows, held: _Columns) -> None:
         """Add runs without a session that use temporary tables, together with the templates that create these."""

@@ -52,13 +52,8 @@ def state_past_versions(
     """
     names = ColumnNames(changes)
     made = [(edge, before_at) for edge in before]
-    behind: dict[str, dict[str, None]] = defaultdict(dict)
-    for edge, _ in made:
-        behind[dataset_of(edge.target)][dataset_of(edge.source)] = None
+    behind = _sources_behind(jobs, [edge for edge, _ in made], keys)
     for job in jobs:
-        for output in job.record.writes:
-            if output in keys.gone:
-                behind[output].update(dict.fromkeys(job.record.reads))
         made += [(edge, job.record.last_seen) for edge in job.stated() if keys.is_gone(edge.target)]
     known = {dataset_of(edge.target) for edge, _ in made}
     passed = keys.passed
@@ -86,6 +81,20 @@ def state_past_versions(
             if (is_own or is_replaced) and not is_origin(edge.source):
                 job.take_back(edge)
         _read_behind(job, behind, passed)
+
+
+def _sources_behind(
+    jobs: Iterable[StatingJob], before: Iterable[EdgeRecord], keys: VersionKeys
+) -> dict[str, dict[str, None]]:
+    """Return what each version that is gone was made of, and each table of before the log: its sources, in order."""
+    behind: dict[str, dict[str, None]] = defaultdict(dict)
+    for edge in before:
+        behind[dataset_of(edge.target)][dataset_of(edge.source)] = None
+    for job in jobs:
+        for output in job.record.writes:
+            if output in keys.gone:
+                behind[output].update(dict.fromkeys(job.record.reads))
+    return behind
 
 
 def _read_behind(job: StatingJob, behind: Mapping[str, Iterable[str]], passed: Collection[str]) -> None:

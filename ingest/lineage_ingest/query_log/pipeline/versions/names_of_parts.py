@@ -8,12 +8,13 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple, TypeAlias
 
 from lineage.model.dialects import dialect_named
 from lineage.model.names import split_name
-from lineage.model.statement import ChangeKind, DatasetKind, StatementLineage
+from lineage.model.statement import ChangeKind, DatasetKind, StatementLineage, TableChange
 from lineage.sql.scan.leading import LEADING
 
 __all__ = [
@@ -98,46 +99,67 @@ def names_of_parts(
     parts: Sequence[str], dialect: str, namespace: str, statements: Iterable[StatementLineage]
 ) -> tuple[NamesOfPart, ...]:
     """Return the tables that each part of a unit mentions; `parts` are their texts."""
-    names: list[dict[str, None]] = [{} for _ in parts]
-    reads: list[dict[str, None]] = [{} for _ in parts]
-    steps: list[list[tuple[NameStep, str, str | None]]] = [[] for _ in parts]
-    late = [False] * len(parts)
-    writes = [False] * len(parts)
-    alters: list[dict[str, None]] = [{} for _ in parts]
-    plain = [_PLAIN.match(part) is not None for part in parts]
+    found = [_Mentioned(text) for text in parts]
     follows = dialect_named(dialect).views_follow_renames
     for statement in statements:
-        part = int(statement.source or 0)
+        found[int(statement.source or 0)].add(statement, views_follow=follows)
+    return tuple(one.names_of_part(namespace) for one in found)
+
+
+@dataclass(slots=True)
+class _Mentioned:
+    """What the statements of one part mention so far; of the dictionaries, only the order of the keys counts."""
+
+    text: str
+    names: dict[str, None] = field(default_factory=dict)
+    reads: dict[str, None] = field(default_factory=dict)
+    steps: list[tuple[NameStep, str, str | None]] = field(default_factory=list)
+    late: bool = False
+    writes: bool = False
+    alters: dict[str, None] = field(default_factory=dict)
+
+    def add(self, statement: StatementLineage, *, views_follow: bool) -> None:
+        """Add a statement; `views_follow` says whether views of the dialect follow tables that are renamed."""
         own = [name for name in statement.targets if name not in statement.temporary]
         if statement.target_kind is DatasetKind.TEMPORARY:
             own = [name for name in own if name != statement.target]
-        names[part].update(dict.fromkeys((*statement.sources, *own)))
-        names[part].update(dict.fromkeys(one.table for one in statement.policies if one.table is not None))
-        writes[part] |= bool(statement.targets or statement.changes)
-        reads[part].update(dict.fromkeys(statement.sources))
+        self.names.update(dict.fromkeys((*statement.sources, *own)))
+        self.names.update(dict.fromkeys(one.table for one in statement.policies if one.table is not None))
+        self.writes |= bool(statement.targets or statement.changes)
+        self.reads.update(dict.fromkeys(statement.sources))
         if statement.defines and statement.target in own:
-            step = NameStep.CREATE_UNLESS_THERE if keeps_what_is_there(parts[part]) else NameStep.CREATE
-            steps[part].append((step, statement.target, None))
+            step = NameStep.CREATE_UNLESS_THERE if keeps_what_is_there(self.text) else NameStep.CREATE
+            self.steps.append((step, statement.target, None))
             is_view = statement.target_kind is DatasetKind.VIEW and statement.operation == "CREATE_VIEW"
-            late[part] = is_view and not follows
+            self.late = is_view and not views_follow
         if statement.altered and statement.target in own:
-            alters[part][statement.target] = None
+            self.alters[statement.target] = None
         for change in statement.changes:
-            names[part][change.table] = None
-            if change.kind.of_column:
-                alters[part][change.table] = None
-            if change.kind is ChangeKind.DROP:
-                steps[part].append((NameStep.DROP, change.table, None))
-            elif not change.kind.of_column and change.other is not None:
-                names[part][change.other] = None
-                step = NameStep.RENAME if change.kind is ChangeKind.RENAME else NameStep.SWAP
-                steps[part].append((step, change.table, change.other))
-    return tuple(
-        NamesOfPart(
-            namespace, tuple(names[n]), tuple(reads[n]), tuple(steps[n]), late[n], writes[n], plain[n], tuple(alters[n])
+            self._add_change(change)
+
+    def _add_change(self, change: TableChange) -> None:
+        self.names[change.table] = None
+        if change.kind.of_column:
+            self.alters[change.table] = None
+        if change.kind is ChangeKind.DROP:
+            self.steps.append((NameStep.DROP, change.table, None))
+        elif not change.kind.of_column and change.other is not None:
+            self.names[change.other] = None
+            step = NameStep.RENAME if change.kind is ChangeKind.RENAME else NameStep.SWAP
+            self.steps.append((step, change.table, change.other))
+
+    def names_of_part(self, namespace: str) -> NamesOfPart:
+        """Return what was added."""
+        return NamesOfPart(
+            namespace,
+            tuple(self.names),
+            tuple(self.reads),
+            tuple(self.steps),
+            self.late,
+            self.writes,
+            _PLAIN.match(self.text) is not None,
+            tuple(self.alters),
         )
-        for n in range(len(parts))
-    )
 
 
 def deciding_parts(parts: Mapping[UnitPart, NamesOfPart], before: Collection[TableId] = ()) -> frozenset[UnitPart]:

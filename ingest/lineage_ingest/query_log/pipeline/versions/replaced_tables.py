@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -72,14 +72,7 @@ def mark_replaced_tables(
         same.tables -= replaced
         same.versions -= outdated
         found = bool(replaced or outdated)
-    for key in sorted(same.versions):
-        keys.go_on(key)
-    for name in sorted(there):
-        if keys.is_gone(name) and name in keys.before:
-            if name in same.tables and not keys.moves(name):  # one that moves is dropped under another name
-                keys.go_on(name)
-        elif name not in same.tables:
-            keys.replace(name, made[name])
+    _mark(keys, same, made)
 
 
 @dataclass(slots=True)
@@ -89,7 +82,7 @@ class _Unchanged:
     keys: VersionKeys
     tables: set[str]
     versions: set[str]
-    there: Container[str]
+    there: Collection[str]
     """All tables of earlier logs that this one creates again."""
 
     def lasts(self, version: str) -> bool:
@@ -114,6 +107,18 @@ class _Unchanged:
             return self._source_then(source)
         is_outdated = self.keys.is_gone(source) and dataset not in self.versions
         return f"\x01{source}" if is_outdated else self.keys.key(source)  # a first version may have the key of the last
+
+
+def _mark(keys: VersionKeys, same: _Unchanged, made: Mapping[str, datetime]) -> None:
+    """Mark what goes on unchanged, and what is replaced by a table that is `made` at a time."""
+    for key in sorted(same.versions):
+        keys.go_on(key)
+    for name in sorted(same.there):
+        if keys.is_gone(name) and name in keys.before:
+            if name in same.tables and not keys.moves(name):  # one that moves is dropped under another name
+                keys.go_on(name)
+        elif name not in same.tables:
+            keys.replace(name, made[name])
 
 
 def _old(source: str) -> str:

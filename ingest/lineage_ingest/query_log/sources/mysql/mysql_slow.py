@@ -76,13 +76,7 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
         if record is None or _BANNER.match(line):
             continue
         if not text and line.startswith("# ") and not line.startswith(_QUIT):
-            user = _USER.match(line)
-            if user is not None:
-                record["user_host"] = user[1]
-            schema = _SCHEMA.search(line)
-            if schema is not None:
-                record["db"] = schema[1]
-            record.update((_NAMES[name], value) for name, value in _FIELD.findall(line) if value)
+            record.update(_fields_in(line))
         elif not text and (use := _USE.match(line)) is not None:
             database = use[1].replace("``", "`")
         elif not text and (stamp := _TIMESTAMP.match(line)) is not None:
@@ -93,6 +87,17 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
             text.append(line)
     if text:
         yield from make_records()
+
+
+def _fields_in(line: str) -> Iterator[tuple[str, str]]:
+    """Yield what a line that begins with `# ` says of its record, by column."""
+    user = _USER.match(line)
+    if user is not None:
+        yield "user_host", user[1]
+    schema = _SCHEMA.search(line)
+    if schema is not None:
+        yield "db", schema[1]
+    yield from ((_NAMES[name], value) for name, value in _FIELD.findall(line) if value)
 
 
 def _assemble(table: Any) -> Any:

@@ -68,14 +68,16 @@ async function load(source: Source, view: View, publish: (loaded: Omit<Loaded, "
     const at = (asOf: string) => source.closure({ key: ask.key, direction: ask.direction, kinds, asOf: timeOf(asOf) });
     const [now, before] = await Promise.all([at(view.asOf), view.since ? at(view.since) : null]);
     if (now.truncated) cuts.push({ ask, text: `Not everything is shown: ${now.truncated}.` });
-    return [ask, before ? compare(before, now) : now];
+    const whole = before && !before.truncated && !now.truncated;
+    if (before && !whole) cuts.push({ ask, text: "There are too many edges to compare." });
+    return [ask, whole ? compare(before, now) : now];
   });
   const [answered, starts] = await Promise.all([Promise.all(answersOf), startsOf(source, view)]);
   for (const [ask, part] of answered) {
     asks.set(ask.id, part);
     const hop = part as Partial<Hop>;
     if (hop.totalEdges !== undefined && hop.totalEdges > part.edges.length) {
-      cuts.push({ ask, text: `${part.edges.length.toLocaleString("en")} of ${hop.totalEdges.toLocaleString("en")} edges are shown.` });
+      cuts.push({ ask, text: `${part.edges.length.toLocaleString("en")} of ${hop.totalEdges.toLocaleString("en")} edges are shown${view.since ? ", and not compared" : ""}.` });
     }
   }
   asks.set("starts", starts);
@@ -132,11 +134,14 @@ async function around(source: Source, view: View, batches: readonly { of: string
   return Promise.all(batches.map(({ of }) => hopAt(source, view, { of, direction, kinds, maxEdges: EDGES, edgesOnly: true })));
 }
 
+const isCut = (hop: Hop): boolean => hop.edges.length < hop.totalEdges;
+
 async function hopAt(source: Source, view: View, question: Omit<HopQuestion, "asOf">): Promise<Hop> {
   const at = (asOf: string) => source.hop({ ...question, asOf: timeOf(asOf) });
   if (!view.since) return at(view.asOf);
   const [before, now] = await Promise.all([at(view.since), at(view.asOf)]);
-  return compare(before, now);
+  // What was not sent of one time would look added or gone.
+  return isCut(before) || isCut(now) ? now : compare(before, now);
 }
 
 async function everyColumn(source: Source, table: string): Promise<ColumnInfo[]> {

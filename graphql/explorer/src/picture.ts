@@ -2,6 +2,7 @@
 
 import { Paths } from "./light";
 import {
+  type Change,
   type Clause,
   type ColumnInfo,
   type Direction,
@@ -12,6 +13,8 @@ import {
   type TableInfo,
   edgeId,
   emptyPart,
+  flowId,
+  groupBy,
   isColumn,
   schemaOf,
   tableOf,
@@ -59,7 +62,7 @@ export interface Line {
   target: string;
   kind: EdgeKind;
   edges: EdgeInfo[];
-  change: "added" | "gone" | null;
+  change: Change | null;
 }
 
 export interface Missing {
@@ -126,15 +129,22 @@ export function join(parts: Iterable<Part>): Part {
   return joined;
 }
 
-/** The graph at two times as one, each edge with how it changed. */
+/** The graph at two times as one, each edge with how it changed. A job that states what another stated is no change. */
 export function compare<P extends Part>(before: P, after: P): P {
   const joined = join([before, after]);
-  const [was, is] = [before, after].map((part) => new Set(part.edges.map(edgeId)));
-  const edges = joined.edges.map((edge): EdgeInfo => {
-    const id = edgeId(edge);
-    return was!.has(id) && is!.has(id) ? edge : { ...edge, change: is!.has(id) ? "added" : "gone" };
+  const [was, is] = [howOf(before), howOf(after)];
+  const gone = before.edges.filter((edge) => !is.has(flowId(edge))).map((edge): EdgeInfo => ({ ...edge, change: "gone" }));
+  const edges = after.edges.map((edge): EdgeInfo => {
+    const id = flowId(edge);
+    return was.get(id) === is.get(id) ? edge : { ...edge, change: was.has(id) ? "changed" : "added" };
   });
-  return { ...after, ...joined, edges };
+  return { ...after, ...joined, edges: [...edges, ...gone] };
+}
+
+/** How each value flows, by its two ends. */
+function howOf(part: Part): Map<string, string> {
+  const how = (edges: EdgeInfo[]) => [...new Set(edges.flatMap((edge) => edge.subtypes)), edges.some((edge) => !edge.masking)].sort().join();
+  return new Map([...groupBy(part.edges, flowId)].map(([id, edges]) => [id, how(edges)]));
 }
 
 export function pictureOf(view: View, answers: Answers, now: Date): Picture {
@@ -307,7 +317,7 @@ function linesOf(edges: readonly EdgeInfo[], anchorOf: (key: string) => string |
     const change = edge.change ?? null;
     if (line) {
       line.edges.push(edge);
-      if (line.change !== change) line.change = null;
+      if (line.change !== change) line.change = "changed";
     } else lines.set(id, { source, target, kind: edge.kind, edges: [edge], change });
   }
   return [...lines.values()];

@@ -107,7 +107,7 @@ export const EXTRAS = `query ($ids: [ID!]!) {
 const JOBS = `jobs(first: 12) {
   totalCount
   nodes {
-    key kind operation source path completeness lastSeen observations writes { key }
+    key kind operation source path completeness lastSeen observations writes { key name }
     diagnostics { code severity message hint }
   }
 }`;
@@ -115,11 +115,18 @@ const JOBS = `jobs(first: 12) {
 const FACTS = `description tags facts { source description tags owner tests { kind status } }
 usage { reads distinctUsers lastRead days { day reads } topUsers { user queries } }`;
 
-export const details = (column: boolean) => document(`query ($key: ID!) {
+export const details = (column: boolean) => document(`query ($key: ID!${column ? ", $name: String" : ""}) {
   ${
     column
-      ? `column(key: $key) { ...column ${FACTS} table { ...table ${JOBS} } }`
+      ? `column(key: $key) { ...column ${FACTS} table { ...table ${JOBS} } }
+         columnTags(column: $name) { name denied source statedBy why }`
       : `table(key: $key) { ...table ${FACTS} ${JOBS} }`
+  }
+}`);
+
+export const CHANGES = document(`query ($asOfA: DateTime!, $asOfB: DateTime!, $scope: String!) {
+  lineageDiff(asOfA: $asOfA, asOfB: $asOfB, scope: $scope, first: 200) {
+    totalCount truncated nodes { before { ...edge } after { ...edge validFrom } }
   }
 }`);
 

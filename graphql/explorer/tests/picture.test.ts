@@ -108,6 +108,14 @@ test("two dates are compared edge by edge", () => {
   expect(Object.fromEntries(joined.edges.map((edge) => [edge.source.slice(-1), edge.change]))).toEqual({ x: undefined, y: "gone", z: "added" });
 });
 
+test("another transformation or masking is a change, another job is none", () => {
+  const masked = compare(hop("a.t.x -> a.u.x"), hop("a.t.x -> a.u.x masked"));
+  expect(masked.edges.map((edge) => edge.change)).toEqual(["changed"]);
+  const after = hop("a.t.x -> a.u.x");
+  const renamed = compare(hop("a.t.x -> a.u.x"), { ...after, edges: after.edges.map((edge) => ({ ...edge, job: "file:renamed" })) });
+  expect(renamed.edges.map((edge) => [edge.job, edge.change])).toEqual([["file:renamed", undefined]]);
+});
+
 test("each question is asked once, in order", () => {
   const steps: View["steps"] = [{ direction: "DOWNSTREAM", key: "n/b", all: false }, { direction: "DOWNSTREAM", key: CENTRE, all: false }, { direction: "UPSTREAM", key: "n/b", all: true }];
   expect(asksOf(view({}, { steps })).map((ask) => ask.id)).toEqual([`u:${CENTRE}`, `d:${CENTRE}`, "d:n/b", "u*:n/b"]);
@@ -139,6 +147,6 @@ describe("the list", () => {
   test("is CSV that no spreadsheet calculates", () => {
     const [row] = rowsOf(pictureOf(view(), SMALL, NOW), [CENTRE], new Map());
     const [, line] = csvOf([{ ...row!, table: '=cmd|"/c"', column: "a,b\nc", hops: -1 }]).split("\r\n");
-    expect(line).toBe(`"'=cmd|""/c""","a,b\nc",,-1,start,identity,,,,`);
+    expect(line).toBe(`"'=cmd|""/c""","a,b\nc",,-1,start,identity,,,,,`);
   });
 });

@@ -24,11 +24,13 @@ export interface FileData {
   version: string;
   writtenAt: string;
   focus: string[];
-  tables: (TableInfo & { lastRead: string | null; lastSeen: string; reads: number })[];
+  tables: (TableInfo & { domains: string[]; lastRead: string | null; lastSeen: string; reads: number })[];
   columns: (ColumnInfo & { description: string | null })[];
   edges: FileEdge[];
   jobs: FileJob[];
 }
+
+const namesOf = (table: FileData["tables"][number], by: "owner" | "domain"): string[] => (by === "owner" ? table.owners : table.domains);
 
 const HITS = 12;
 const PAGE = 500;
@@ -85,15 +87,15 @@ export class FileSource implements Source {
     return { tables, total: tables.length, after: null };
   }
 
-  async owners() {
+  async named(by: "owner" | "domain") {
     const counts = new Map<string, number>();
-    for (const table of this.data.tables) for (const owner of table.owners) counts.set(owner, (counts.get(owner) ?? 0) + 1);
-    const owners = [...counts].map(([name, tables]) => ({ name, tables })).sort((a, b) => b.tables - a.tables || (a.name < b.name ? -1 : 1));
-    return { owners, total: owners.length, unowned: this.data.tables.filter((table) => !table.owners.length).length };
+    for (const table of this.data.tables) for (const name of namesOf(table, by)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    const names = [...counts].map(([name, tables]) => ({ name, tables })).sort((a, b) => b.tables - a.tables || (a.name < b.name ? -1 : 1));
+    return { names, total: names.length, without: this.data.tables.filter((table) => !namesOf(table, by).length).length };
   }
 
-  async tablesOfOwner(owner: string) {
-    const tables = this.data.tables.filter((table) => table.owners.includes(owner));
+  async tablesOfNamed(by: "owner" | "domain", name: string) {
+    const tables = this.data.tables.filter((table) => namesOf(table, by).includes(name));
     return { tables, total: tables.length, after: null };
   }
 

@@ -72,6 +72,8 @@ export interface Part {
 
 /** One hop around some nodes, with exact counts even where not all edges were sent. */
 export interface Hop extends Part {
+  /** Whether it has only the edges between what is shown. */
+  isWithin?: boolean;
   totalEdges: number;
   totalTables: number;
   counts: Map<string, number>;

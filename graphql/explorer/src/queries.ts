@@ -46,6 +46,14 @@ export const OWNED = document(`query ($owner: String!, $exact: Boolean!, $first:
   }
 }`);
 
+export const DOMAINS = `{ domains { totalCount tablesWithout nodes { name tableCount } } }`;
+
+export const OF_DOMAIN = document(`query ($domain: String!, $first: Int!, $after: String) {
+  domainTables(domain: $domain, first: $first, after: $after) {
+    totalCount pageInfo { hasNextPage endCursor } nodes { ...table }
+  }
+}`);
+
 export const SEARCH = `query ($text: String!, $tags: [String!], $types: [NodeType!], $first: Int!) {
   search(text: $text, tags: $tags, types: $types, first: $first) {
     totalCount
@@ -63,8 +71,8 @@ export const ADJACENT = document(`query ($of: [String!]!, $direction: Direction!
 }`);
 
 /** What is around a picture: its lines, and how many there are beyond. What these lead to is not shown, and not asked. */
-export const AROUND = document(`query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $maxEdges: Int!) {
-  adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $maxEdges) {
+export const AROUND = document(`query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $maxEdges: Int!, $within: [String!]) {
+  adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $maxEdges, within: $within) {
     totalEdges totalTables counts { key nodes } jobs { key kind completeness operation } edges { ...edge }
   }
 }`);

@@ -52,18 +52,18 @@ export class ServiceSource implements Source {
     return { tables: tables.nodes.map(tableInfo), total: tables.totalCount, after: next(tables) };
   }
 
-  async owners() {
-    const { owners } = await this.ask(queries.OWNERS, {});
-    return {
-      owners: owners.nodes.map((one: Json) => ({ name: one.name, tables: one.tableCount })),
-      total: owners.totalCount,
-      unowned: owners.unownedTables,
-    };
+  async named(by: "owner" | "domain") {
+    const found = await this.ask(by === "owner" ? queries.OWNERS : queries.DOMAINS, {});
+    const { nodes, totalCount, unownedTables, tablesWithout } = found.owners ?? found.domains;
+    const names = nodes.map((one: Json) => ({ name: one.name, tables: one.tableCount }));
+    return { names, total: totalCount, without: unownedTables ?? tablesWithout };
   }
 
-  async tablesOfOwner(owner: string, after: string) {
-    const { ownedTables } = await this.ask(queries.OWNED, { owner, exact: true, first: 100, after: after || null });
-    return { tables: ownedTables.nodes.map(tableInfo), total: ownedTables.totalCount, after: next(ownedTables) };
+  async tablesOfNamed(by: "owner" | "domain", name: string, after: string) {
+    const page = { first: 100, after: after || null };
+    const found = await (by === "owner" ? this.ask(queries.OWNED, { owner: name, exact: true, ...page }) : this.ask(queries.OF_DOMAIN, { domain: name, ...page }));
+    const tables = found.ownedTables ?? found.domainTables;
+    return { tables: tables.nodes.map(tableInfo), total: tables.totalCount, after: next(tables) };
   }
 
   async search(text: string, signal?: AbortSignal) {
@@ -100,7 +100,7 @@ export class ServiceSource implements Source {
   async hop({ edgesOnly, ...question }: HopQuestion): Promise<Hop> {
     const { adjacent } = await this.ask(edgesOnly ? queries.AROUND : queries.ADJACENT, { ...question, asOf: question.asOf || null });
     const counts = new Map<string, number>(adjacent.counts.map((one: Json) => [one.key, one.nodes]));
-    return { ...partOf(adjacent), totalEdges: adjacent.totalEdges, totalTables: adjacent.totalTables, counts };
+    return { ...partOf(adjacent), isWithin: Boolean(question.within), totalEdges: adjacent.totalEdges, totalTables: adjacent.totalTables, counts };
   }
 
   async closure(question: ReachQuestion) {

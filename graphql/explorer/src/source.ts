@@ -52,6 +52,8 @@ export interface HopQuestion {
   maxEdges: number;
   /** Without the tables and columns at the ends of edges. */
   edgesOnly?: boolean;
+  /** Only edges between these; counts are of all. */
+  within?: string[] | null;
 }
 
 export interface ReachQuestion {
@@ -234,19 +236,19 @@ export interface UnusedReport {
   tables: { key: string; name: string; lastRead: string | null; sure: string; but: string[]; feeds: string[] }[];
 }
 
-/** The owners of most tables, and how many tables have none. */
-export interface Owners {
-  owners: { name: string; tables: number }[];
+/** The owners or domains of most tables, and how many tables have none. */
+export interface Named {
+  names: { name: string; tables: number }[];
   total: number;
-  unowned: number;
+  without: number;
 }
 
 export interface Source {
   service(): Promise<Service>;
   start(): Promise<Start>;
   tablesOf(namespace: string, schema: string, after: string): Promise<{ tables: TableInfo[]; total: number; after: string | null }>;
-  owners(): Promise<Owners>;
-  tablesOfOwner(owner: string, after: string): Promise<{ tables: TableInfo[]; total: number; after: string | null }>;
+  named(by: "owner" | "domain"): Promise<Named>;
+  tablesOfNamed(by: "owner" | "domain", name: string, after: string): Promise<{ tables: TableInfo[]; total: number; after: string | null }>;
   search(text: string, signal?: AbortSignal): Promise<{ hits: Hit[]; total: number }>;
   hop(question: HopQuestion): Promise<Hop>;
   closure(question: ReachQuestion): Promise<Part & { truncated: string | null }>;

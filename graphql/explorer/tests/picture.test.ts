@@ -96,6 +96,16 @@ describe("a picture", () => {
     expect(found.count).toBeGreaterThan(700);
   });
 
+  test("knows it as well where only lines between what is shown were sent", () => {
+    const between = hop("mart.revenue.total -> mart.hidden.hash");
+    const counts = new Map([[keyOf("mart.revenue.total"), 3], [keyOf("mart.revenue"), 4]]);
+    const around = { UPSTREAM: [], DOWNSTREAM: [{ ...between, isWithin: true, counts }] };
+    const { more } = pictureOf(view(), { ...SMALL, around }, NOW);
+    expect(more(keyOf("mart.revenue.total"), "DOWNSTREAM")).toEqual({ count: 2, isLowerBound: false });
+    expect(more(keyOf("mart.revenue"), "DOWNSTREAM").count).toBe(3);
+    expect(more(keyOf("raw.lines"), "DOWNSTREAM").count).toBe(0);
+  });
+
   test("shows edges between what is shown, whoever brought them", () => {
     const between = hop("mart.revenue.total -> mart.hidden.hash");
     const picture = pictureOf(view(), { ...SMALL, around: { UPSTREAM: [], DOWNSTREAM: [between] } }, NOW);

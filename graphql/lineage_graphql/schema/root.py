@@ -20,6 +20,7 @@ from lineage_graphql.schema import diff, extraction, stewardship
 from lineage_graphql.schema.access_audit import AccessAudits
 from lineage_graphql.schema.exposures import PersonalData
 from lineage_graphql.schema.fields import LONG, Long, argument
+from lineage_graphql.schema.lists.domains import DomainQueries
 from lineage_graphql.schema.lists.groups import Groups
 from lineage_graphql.schema.lists.lists import Lists
 from lineage_graphql.schema.lists.lookups import Lookups
@@ -45,7 +46,18 @@ def _reader(info: LineageInfo) -> None:
 
 
 @strawberry.type(description="Queries. Each needs the role reader.")
-class Query(Lookups, Lists, TableUsages, Subgraphs, AdjacentQueries, Groups, OwnerQueries, PersonalData, AccessAudits):
+class Query(
+    Lookups,
+    Lists,
+    TableUsages,
+    Subgraphs,
+    AdjacentQueries,
+    Groups,
+    OwnerQueries,
+    DomainQueries,
+    PersonalData,
+    AccessAudits,
+):
     """The queries."""
 
     impact = strawberry.field(

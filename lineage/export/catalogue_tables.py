@@ -67,7 +67,8 @@ def exported_tables(
     Raises:
         StoreError: the store could not be read.
     """
-    for keys in chunks(store.dataset_keys(), _AT_ONCE):
+    there = sorted(set(store.dataset_keys()) - set(store.forgotten_datasets()))
+    for keys in chunks(there, _AT_ONCE):
         found = [one for one in store.datasets(keys) if one.dropped_at is None and namespace in (None, one.namespace)]
         yield from _described(store, found, tags, edges=edges)
 

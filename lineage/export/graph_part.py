@@ -49,14 +49,18 @@ def read_part(
 ) -> GraphPart:
     """Return the whole graph, or with `focus` what is upstream and downstream of it, by edges of these kinds.
 
-    With a focus, the edges are those between its columns: of other columns of the tables, nothing is shown.
+    The whole graph leaves out tables whose jobs are all retired, as a search does. With a focus, the edges
+    are those between its columns: of other columns of the tables, nothing is shown.
 
     Raises:
         TooManyTablesError: it has more tables than `most`.
         StoreError: the store could not be read.
     """
     reached = _reached(store, focus, max_hops, kinds) if focus else None
-    keys = store.dataset_keys() if reached is None else sorted({dataset_of(key) for key in reached})
+    if reached is None:
+        keys = sorted(set(store.dataset_keys()) - set(store.forgotten_datasets()))
+    else:
+        keys = sorted({dataset_of(key) for key in reached})
     datasets = [one for one in store.datasets(keys) if one.dropped_at is None or reached is not None]
     if len(datasets) > most:
         hint = "name a column or table with --focus" if reached is None else "set --hops to a lower number"

@@ -62,8 +62,9 @@ def openlineage_events(
             export.look_back(keys)
     for keys in chunks(store.job_keys(), _JOBS_AT_ONCE):
         yield from export.jobs(keys)
+    left_out = export.written.union(() if as_of is not None else store.forgotten_datasets())
     for keys in chunks(store.dataset_keys(), _DATASETS_AT_ONCE):
-        yield from export.datasets([key for key in keys if key not in export.written])
+        yield from export.datasets([key for key in keys if key not in left_out])
 
 
 class _Export:

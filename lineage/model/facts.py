@@ -14,11 +14,22 @@ from typing import Any
 
 from lineage.frozen import frozen
 
-__all__ = ["Check", "CheckResult", "Constraint", "Facts", "FactsRecord", "Freshness", "facts_from", "facts_text"]
+__all__ = [
+    "Check",
+    "CheckResult",
+    "Constraint",
+    "Facts",
+    "FactsRecord",
+    "Freshness",
+    "domains_in",
+    "facts_from",
+    "facts_text",
+]
 
 MAX_TEXT = 10_000
 """Maximum characters of a description, and of all metadata of one source; longer ones are cut, or left out."""
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
+_DOMAIN = "domain:"
 MAX_CHECKS = 200
 """Maximum number of tests of one dataset or column."""
 
@@ -136,6 +147,21 @@ def facts_text(facts: Iterable[Facts]) -> str | None:
 def facts_from(text: str | None) -> tuple[Facts, ...]:
     """Return the facts of each source that `facts_text` wrote, ordered by source."""
     return tuple(_from_json(source, found) for source, found in json.loads(text).items()) if text else ()
+
+
+def domains_in(facts: Iterable[Facts], tags: Iterable[str]) -> set[str]:
+    """Return the domains that a dataset belongs to: of tags `domain:NAME`, and of the metadata `domain`.
+
+    >>> sorted(domains_in([Facts("dbt", datetime.now(UTC), meta=(("domain", '"sales"'),))], ["domain: finance", "pii"]))
+    ['finance', 'sales']
+    """
+    found = {text[len(_DOMAIN) :].strip() for text in tags if text.casefold().startswith(_DOMAIN)}
+    for one in facts:
+        found |= domains_in((), one.tags)
+        for name, text in one.meta:
+            value = json.loads(text) if name.casefold() == "domain" else None
+            found |= {each.strip() for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)}
+    return found - {""}
 
 
 def _to_json(facts: Facts) -> dict[str, Any]:

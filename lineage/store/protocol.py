@@ -171,6 +171,12 @@ class GraphStore(Protocol):
     def dataset_keys(self) -> list[str]:
         """Return the keys of all datasets, sorted."""
 
+    def forgotten_datasets(self) -> list[str]:
+        """Return the datasets that only retired jobs read or write, and that were not seen since, sorted by key.
+
+        They stay in the graph for its history; searches and exports of the present leave them out.
+        """
+
     def dataset_keys_ending(self, names: Collection[str]) -> list[str]:
         """Return the keys of the datasets whose full names end in a dot and one of these names, sorted.
 

@@ -273,13 +273,14 @@ class StoredFeed:
 
 
 class LiveDataset(NamedTuple):
-    """What an overview needs of a dataset that was not dropped; `facts` are text, as in `StoredDataset`."""
+    """What an overview needs of a dataset that was not dropped; `facts` and `tags` as in `StoredDataset`."""
 
     key: str
     namespace: str
     name: str
     kind: DatasetKind
     facts: str | None
+    tags: tuple[str, ...]
 
 
 class FeedKey(NamedTuple):

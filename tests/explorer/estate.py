@@ -64,7 +64,7 @@ def fill(path: Path, folder: Path) -> None:
             key("shop.orders#email"), date(2026, 3, 9), 3, users=(("ana", 2), ("zoe", 1)), last_read=MARCH
         )
         store.apply(LineageBatch(run=RunRecord("run:log", "log", "log", MARCH, {}), usage=(read, email)))
-        finance = Facts("dbt", MARCH, owner="Finance")
+        finance = Facts("dbt", MARCH, owner="Finance", tags=("domain:Money",))
         owned = tuple(FactsRecord(key(name), finance) for name in ("mart.revenue", "mart.share"))
         store.apply(LineageBatch(run=RunRecord("run:owners", "owners", "dbt", MARCH, {}), facts=owned))
         store.change_tags([StoredTag(key("shop.orders#email"), "email", source="manual", stated_by="ana", at=MARCH)])

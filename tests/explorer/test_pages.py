@@ -67,6 +67,13 @@ def test_owners_are_searched_and_are_a_way_to_their_tables(page: Page, address: 
     page.keyboard.press("Escape")
     page.get_by_role("button", name="By owner").click()
     expect(page.get_by_role("heading", name="1 owner, 41 tables without one")).to_be_visible()
+    page.get_by_role("button", name="By domain").click()
+    expect(page.get_by_role("heading", name="1 domain, 41 tables without one")).to_be_visible()
+    page.get_by_role("button", name=re.compile("^Money")).click()
+    expect(page.locator(".schema").get_by_role("button")).to_have_text(
+        [re.compile("mart.revenue"), re.compile("mart.share")]
+    )
+    page.get_by_role("button", name="By owner").click()
     page.get_by_role("button", name=re.compile("^Finance")).click()
     page.locator(".schema").get_by_role("button", name="mart.share").click()
     ready(page)

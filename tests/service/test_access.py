@@ -39,6 +39,8 @@ QUERIES = {
     "adjacent": '{ adjacent(of: ["users"], direction: DOWNSTREAM) { totalEdges } }',
     "estate": "{ estate { tables } }",
     "owners": "{ owners { totalCount } }",
+    "domains": "{ domains { totalCount } }",
+    "domainTables": '{ domainTables(domain: "x") { totalCount } }',
     "ownedTables": '{ ownedTables(owner: "ana") { totalCount } }',
     "tableSubgraph": '{ tableSubgraph(tables: ["users"]) { truncated } }',
     "service": "{ service { version } }",

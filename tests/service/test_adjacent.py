@@ -10,8 +10,9 @@ from lineage_ingest.sql_files import ingest_sql_files
 from tests.service.running import Service, running
 from tests.store.batch_builders import day, key
 
-_ADJACENT = """query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $most: Int = 500) {
-  adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $most) {
+_ADJACENT = """query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $most: Int = 500,
+  $within: [String!]) {
+  adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $most, within: $within) {
     totalEdges totalNodes totalTables counts { key nodes } jobs { key }
     edges { sourceKey targetKey kind } nodes { ... on Column { key } ... on Table { key } } } }"""
 
@@ -39,6 +40,14 @@ def test_a_table_stands_for_its_columns_and_rows(service: Service) -> None:
     assert (key("users.email"), key("staged.mail")) in _pairs(found)
     [count] = found["counts"]
     assert count == {"key": key("staged"), "nodes": found["totalNodes"]}
+
+
+def test_edges_within_what_is_shown_and_counts_of_all(service: Service) -> None:
+    shown = [key("staged.mail"), key("contacts.n")]
+    found = service.data(_ADJACENT, of=["staged.mail"], direction="DOWNSTREAM", within=shown)["adjacent"]
+    assert _pairs(found) == {(key("staged.mail"), key("contacts.n"))}
+    assert (found["totalEdges"], found["totalNodes"], found["counts"][0]["nodes"]) == (1, 3, 3)
+    assert service.data(_ADJACENT, of=["users"], direction="DOWNSTREAM", within=[])["adjacent"]["edges"] == []
 
 
 def test_kinds_times_and_limits_hold(service: Service) -> None:

@@ -58,3 +58,19 @@ def test_owners_have_their_tables(store: GraphStore) -> None:
         assert service.data(query, owner="fin", exact=True)["ownedTables"]["totalCount"] == 0
         store.apply(batch(drop("b", at=9), run="dropped"))
         assert service.data(query, owner="Ops")["ownedTables"]["totalCount"] == 0
+
+
+def test_domains_have_their_tables(store: GraphStore) -> None:
+    sales = Facts("dbt", day(1), meta=(("domain", '"Sales"'),))
+    tagged = Facts("csv", day(1), tags=("domain:Ops", "pii"))
+    facts = (FactsRecord(key("a"), sales), FactsRecord(key("b"), tagged))
+    store.apply(replace(batch(*(table(name, "x") for name in ("a", "b", "c"))), facts=facts))
+    store.describe(key("b"), tags=["Domain: Sales"])
+    with running(store) as service:
+        found = service.data("{ domains { totalCount tablesWithout nodes { name tableCount } } }")["domains"]
+        assert found["nodes"] == [{"name": "Sales", "tableCount": 2}, {"name": "Ops", "tableCount": 1}]
+        assert (found["totalCount"], found["tablesWithout"]) == (2, len(store.datasets()) - 2)
+        query = "query ($domain: String!) { domainTables(domain: $domain) { nodes { key } } }"
+        assert service.data(query, domain="Sales")["domainTables"]["nodes"] == [{"key": key("a")}, {"key": key("b")}]
+        store.apply(batch(drop("b", at=9), run="dropped"))
+        assert service.data(query, domain="Ops")["domainTables"]["nodes"] == []

@@ -232,6 +232,13 @@ def test_the_bare_address_is_the_explorer(limited: Service) -> None:
     answer = limited.http.get("/", headers={"accept": "text/html"})
     assert answer.status_code == 200
     assert "explorer/explorer.js" in answer.text
+    whole, packed = (
+        limited.http.get("/explorer/explorer.js", headers={"accept-encoding": encoding})
+        for encoding in ("identity", "gzip, br")
+    )
+    assert (whole.headers.get("content-encoding"), packed.headers["content-encoding"]) == (None, "gzip")
+    assert packed.content == whole.content
+    assert int(packed.headers["content-length"]) < len(whole.content) / 2
 
 
 def test_faults_tell_callers_nothing(small_store: GraphStore, caplog: pytest.LogCaptureFixture) -> None:

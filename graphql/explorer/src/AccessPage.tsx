@@ -40,7 +40,7 @@ function Readers({ answer }: { answer: AccessReport }) {
           checked={masking === "unmasked"}
           onChange={(event) => go({ ...view, filters: { ...view.filters, masking: event.target.checked ? "unmasked" : "" } })}
         />{" "}
-        Not where all of it is masked
+        Hide reads of masked values
       </label>
       <p role="status">
         {shown.length ? `${plural(new Set(shown.map((one) => one.user)).size, "reader")} of ${plural(new Set(shown.map((one) => one.columnKey)).size, "column")}` : "No logged query read it"}, in

@@ -72,7 +72,7 @@ function anchorsOf(cards: readonly Card[], places: ReadonlyMap<string, Place>): 
 interface Draw {
   context: CanvasRenderingContext2D;
   zoom: number;
-  colours: Record<"line" | "contribution" | "reference" | "both" | "added" | "gone", string>;
+  colours: Record<"line" | "contribution" | "reference" | "both" | "added" | "gone" | "changed", string>;
   view: { left: number; right: number; top: number; bottom: number };
 }
 
@@ -93,8 +93,8 @@ function stroke({ context, zoom, colours, view }: Draw, anchors: ReadonlyMap<str
   context.strokeStyle = colour;
   context.fillStyle = colour;
   context.lineWidth = (lit || line.change ? 2.2 : 1.2) * Math.max(1, 0.6 / zoom);
-  // References are dashed, what is gone is dotted: colour is never the only sign.
-  context.setLineDash(line.change === "gone" ? [2, 4] : line.kind === "REFERENCES" ? [6, 4] : []);
+  // References are dashed, what is gone is dotted, what changed is both: colour is never the only sign.
+  context.setLineDash(line.change === "gone" ? [2, 4] : line.change === "changed" ? [10, 3, 2, 3] : line.kind === "REFERENCES" ? [6, 4] : []);
   context.beginPath();
   context.moveTo(start, from.y);
   context.bezierCurveTo(start + reach, from.y, end - reach, to.y, end - 6, to.y);
@@ -111,7 +111,7 @@ function stroke({ context, zoom, colours, view }: Draw, anchors: ReadonlyMap<str
 function coloursOf(target: Element): Draw["colours"] {
   const style = getComputedStyle(target);
   const of = (name: string) => style.getPropertyValue(`--${name}`).trim();
-  return { line: of("line"), contribution: of("contribution"), reference: of("reference"), both: of("both"), added: of("added"), gone: of("gone") };
+  return { line: of("line"), contribution: of("contribution"), reference: of("reference"), both: of("both"), added: of("added"), gone: of("gone"), changed: of("changed") };
 }
 
 function subscribeToScheme(listener: () => void): () => void {

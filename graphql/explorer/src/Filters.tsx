@@ -40,7 +40,7 @@ export function FilterBar({ part }: { part: Part }) {
         Read in 90 days
       </label>
       {service.writtenAt === null && (
-        <>
+        <span className="dates">
           <label className="field">
             As of
             <input type="date" value={view.asOf.slice(0, 10)} onChange={(event) => go({ ...view, asOf: event.target.value })} />
@@ -49,7 +49,7 @@ export function FilterBar({ part }: { part: Part }) {
             Compare with
             <input type="date" value={view.since.slice(0, 10)} onChange={(event) => go({ ...view, since: event.target.value })} />
           </label>
-        </>
+        </span>
       )}
       {(active || view.asOf || view.since) && (
         <button type="button" className="link" onClick={() => go({ ...view, asOf: "", since: "", filters: { ...NO_FILTERS, clauses: filters.clauses } })}>

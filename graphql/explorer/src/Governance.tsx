@@ -78,8 +78,10 @@ function Sources({ sources }: { sources: PersonalSource[] }) {
             <tr>
               <th scope="col">Source column</th>
               <th scope="col">Class</th>
-              <th scope="col">Said by</th>
-              <th scope="col">Holders</th>
+              <th scope="col">Tagged by</th>
+              <th scope="col" className="number" title="Other columns that have its values">
+                Held by
+              </th>
             </tr>
           </thead>
           <tbody>
@@ -94,7 +96,7 @@ function Sources({ sources }: { sources: PersonalSource[] }) {
                   <ClassTags names={one.classes} />
                 </td>
                 <td>{one.reasons.join("; ")}</td>
-                <td className="number">{one.holders}</td>
+                <td className="number">{plural(one.holders, "column")}</td>
               </tr>
             ))}
           </tbody>
@@ -207,8 +209,8 @@ function UnusedTables({ answer }: { answer: UnusedReport }) {
                 <tr>
                   <th scope="col">Table</th>
                   <th scope="col">Last read</th>
-                  <th scope="col">Sure</th>
-                  <th scope="col">But</th>
+                  <th scope="col">Confidence</th>
+                  <th scope="col">Because</th>
                   <th scope="col">Drop these first</th>
                 </tr>
               </thead>
@@ -220,7 +222,7 @@ function UnusedTables({ answer }: { answer: UnusedReport }) {
                         {one.name}
                       </button>
                     </td>
-                    <td>{one.lastRead ?? "never logged"}</td>
+                    <td>{one.lastRead ?? "not in the logs"}</td>
                     <td>{one.sure}</td>
                     <td>{one.but.join("; ")}</td>
                     <td>{one.feeds.join(", ")}</td>

@@ -2,6 +2,7 @@
 
 import { useMemo, useRef, useState } from "react";
 import type { CardActions } from "./Card";
+import { ChangesNotice } from "./Changes";
 import { FilterBar } from "./Filters";
 import { List } from "./List";
 import { MOST_CARDS, timeOf, useAnswer, useLoaded } from "./loading";
@@ -93,6 +94,7 @@ export function LineagePage() {
             )}
           </p>
         ))}
+        {view.since && loaded.answers.asks.size > 0 && !isEmpty && <ChangesNotice picture={picture} />}
         {picture.partial.length > 0 && (
           <p role="status">
             {plural(new Set(picture.partial.map((edge) => edge.job)).size, "job")} behind these lines could not be fully resolved: there may be more.{" "}
@@ -195,8 +197,16 @@ function Legend({ references, comparing }: { references: boolean; comparing: boo
       {references && <span className="dashed">reference</span>}
       {comparing && <span className="added">added</span>}
       {comparing && <span className="gone">gone</span>}
+      {comparing && <span className="changed">changed</span>}
       <span>
-        hover a column: <b className="contribution">● value</b> {references && <b className="reference">◇ influence</b>} {references && <b className="both">◈ both</b>}; Shift: upstream; click: focus
+        hover a column: <b className="contribution">● value</b>
+        {references && (
+          <>
+            {" "}
+            <b className="reference">◇ influence</b> <b className="both">◈ both</b>
+          </>
+        )}
+        ; Shift: upstream; click: focus
       </span>
     </p>
   );

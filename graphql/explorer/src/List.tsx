@@ -1,8 +1,8 @@
 /** The list twin: the same columns as the picture, to sort, to filter and to take along. */
 
-import { useEffect, useMemo, useState } from "react";
+import { Fragment, useEffect, useMemo, useState } from "react";
 import { excelOf, MOST_IN_A_SHEET } from "./excel";
-import { type Direction, plural } from "./model";
+import { type Direction, partsOf, plural } from "./model";
 import { timeOf, useExtras } from "./loading";
 import { usePage } from "./navigation";
 import { kindsOf, type Picture } from "./picture";
@@ -24,13 +24,15 @@ export function List({ picture, larger, pick }: { picture: Picture; larger: { ke
     const keys = new Set(own.map((row) => row.key));
     return sorted(matching([...own, ...reached.filter((row) => !keys.has(row.key))], text), by, descending);
   }, [own, reached, text, by, descending]);
+  // A column that is empty everywhere takes the others' room; files have all.
+  const headings = HEADINGS.filter(([name]) => ["table", "column", "hops"].includes(name) || rows.some((row) => row[name] !== "" && row[name] !== null));
   const ignored = larger.length ? unheeded(view) : [];
   const total = new Set([...own, ...reached].map((row) => row.key)).size;
   return (
     <section className="list" aria-label="List">
       <div className="list-tools">
         <label className="field">
-          Find <input type="search" value={text} onChange={(event) => setText(event.target.value)} />
+          Find in the list <input type="search" value={text} onChange={(event) => setText(event.target.value)} />
         </label>
         <span role="status">
           {rows.length === total ? plural(total, "row") : `${rows.length.toLocaleString("en")} of ${plural(total, "row")} shown`}
@@ -54,8 +56,8 @@ export function List({ picture, larger, pick }: { picture: Picture; larger: { ke
         <table>
           <thead>
             <tr>
-              {HEADINGS.map(([name, heading]) => (
-                <th key={name} scope="col" aria-sort={by === name ? (descending ? "descending" : "ascending") : "none"}>
+              {headings.map(([name, heading]) => (
+                <th key={name} scope="col" className={name === "hops" ? "number" : undefined} aria-sort={by === name ? (descending ? "descending" : "ascending") : "none"}>
                   <button
                     type="button"
                     onClick={() => {
@@ -73,7 +75,7 @@ export function List({ picture, larger, pick }: { picture: Picture; larger: { ke
           <tbody>
             {rows.slice(0, most).map((row) => (
               <tr key={row.key} data-node={row.key} aria-selected={view.selected === row.key}>
-                {HEADINGS.map(([name]) =>
+                {headings.map(([name]) =>
                   name === "column" ? (
                     <td key={name}>
                       <button type="button" className="link" onClick={() => pick(row.key)}>
@@ -81,8 +83,8 @@ export function List({ picture, larger, pick }: { picture: Picture; larger: { ke
                       </button>
                     </td>
                   ) : (
-                    <td key={name} className={name === "hops" ? "number" : name === "relation" ? `relation ${row.relation}` : ""}>
-                      {row[name]}
+                    <td key={name} className={name === "hops" ? "number hops" : name === "relation" ? `relation ${row.relation}` : `whole ${name}`}>
+                      {name === "table" ? <Dotted name={row.table} /> : row[name]}
                     </td>
                   ),
                 )}
@@ -99,6 +101,18 @@ export function List({ picture, larger, pick }: { picture: Picture; larger: { ke
     </section>
   );
 }
+
+/** A name that breaks after its dots. */
+const Dotted = ({ name }: { name: string }) => partsOf(name).map((part, index) => (
+  <Fragment key={index}>
+    {index > 0 && (
+      <>
+        .<wbr />
+      </>
+    )}
+    {part}
+  </Fragment>
+));
 
 /** Everything above or below nodes, page by page: what no picture can show. */
 function useReached(larger: { key: string; direction: Direction }[]): { rows: ListRow[]; busy: boolean; failure?: string } {

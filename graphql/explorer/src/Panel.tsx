@@ -1,6 +1,7 @@
 /** The side panel: what is known of a table or column, its evidence, and what stewards may change. */
 
 import { useState } from "react";
+import { Changes } from "./Changes";
 import { Kind } from "./Card";
 import { COMPLETENESS, EdgeEvidence, Steps } from "./Evidence";
 import { timeOf, useAnswer } from "./loading";
@@ -10,6 +11,8 @@ import { Failure } from "./Notices";
 import { kindsOf, type Picture } from "./picture";
 import type { Details } from "./source";
 import { AssertEdge, EditWords } from "./Steward";
+import { Usage } from "./Usage";
+import { NO_FILTERS, START } from "./view";
 
 export function Panel({ picture, node, close }: { picture: Picture; node: string; close(): void }) {
   const { source, service, view, go, open } = usePage();
@@ -51,6 +54,8 @@ export function Panel({ picture, node, close }: { picture: Picture; node: string
             )}
           </p>
           <Words details={answer} />
+          {answer.classes.length > 0 && <PersonalData classes={answer.classes} />}
+          {view.since && <Changes node={node} part={picture.part} />}
           {isColumn(node) && <Evidence picture={picture} node={node} />}
           <Usage details={answer} />
           <Jobs details={answer} />
@@ -64,6 +69,25 @@ export function Panel({ picture, node, close }: { picture: Picture; node: string
         </>
       )}
     </aside>
+  );
+}
+
+function PersonalData({ classes }: { classes: Details["classes"] }) {
+  const { go } = usePage();
+  return (
+    <p className="meta">
+      Personal data:{" "}
+      {classes.map((one) => (
+        <span key={one.name + one.reason}>
+          <b className="tag" title={`Tagged by ${one.reason}`}>
+            {one.name}
+          </b>{" "}
+          <button type="button" className="link" onClick={() => go({ ...START, page: "access", filters: { ...NO_FILTERS, tag: one.name } })}>
+            Who read it?
+          </button>
+        </span>
+      ))}
+    </p>
   );
 }
 
@@ -109,7 +133,7 @@ function Evidence({ picture, node }: { picture: Picture; node: string }) {
     <section>
       <h3>Evidence</h3>
       {start && (picture.hops.get(node) ?? 0) !== 0 && <PathTo picture={picture} node={node} start={start} />}
-      {direct.length === 0 && <p className="note">No line of this picture leads into it.</p>}
+      {direct.length === 0 && <p className="note">{view.of.includes(node) ? "The picture starts here" : "It is a source"}: no line of this picture leads into it.</p>}
       {direct.slice(0, 30).map((edge) => (
         <details key={edge.kind + edge.source} className="edge" open={direct.length === 1 && !start}>
           <summary>
@@ -162,33 +186,6 @@ function PathTo({ picture, node, start }: { picture: Picture; node: string; star
   );
 }
 
-function Usage({ details }: { details: Details }) {
-  const { usage } = details;
-  const most = Math.max(1, ...usage.days.map((day) => day.reads));
-  return (
-    <section>
-      <h3>Use</h3>
-      {usage.days.length === 0 ? (
-        <p className="note">No query log says that it was read. Logs are read by lineage ingest log.</p>
-      ) : (
-        <>
-          <p>
-            {usage.reads ? `${plural(usage.reads, "read")}${usage.lastRead ? `, last on ${usage.lastRead.slice(0, 10)}` : ""}` : "The ingested logs have no read of it"}; {plural(usage.users, "user")} read or wrote it
-          </p>
-          <svg className="days" viewBox={`0 0 ${Math.max(10, usage.days.length) * 8} 40`} preserveAspectRatio="none" role="img" aria-label={`Reads per day from ${usage.days[0]!.day} to ${usage.days.at(-1)!.day}, ${most} at most`}>
-            {usage.days.map((day, index) => (
-              <rect key={day.day} x={index * 8} y={40 - (38 * day.reads) / most} width={6} height={(38 * day.reads) / most}>
-                <title>{`${day.day}: ${plural(day.reads, "read")}`}</title>
-              </rect>
-            ))}
-          </svg>
-          <p className="note">{usage.topUsers.slice(0, 5).map((one) => `${one.user} (${one.queries})`).join(", ")}</p>
-        </>
-      )}
-    </section>
-  );
-}
-
 function Jobs({ details }: { details: Details }) {
   return (
     <section>
@@ -198,7 +195,12 @@ function Jobs({ details }: { details: Details }) {
         {details.jobs.map((job) => (
           <li key={job.key}>
             <span title={job.key}>
-              {job.writes ? "written by" : "read by"} <b>{job.operation ? words(job.operation) : words(job.kind)}</b> {job.file ?? job.key}
+              {job.writes ? "written by" : job.feeds.length ? "feeds" : "read by"} {!job.writes && job.feeds.length > 0 && <b>{job.feeds.join(", ")}</b>}{" "}
+              <small>
+                {job.operation ? words(job.operation) : words(job.kind)}
+                {job.file && !job.file.includes(":") ? ` · ${job.file}` : ""}
+                {!job.file?.includes(".") && job.observations > 1 ? ` · seen ${job.observations.toLocaleString("en")} times` : ""}
+              </small>
             </span>
             {job.completeness !== "FULL" && <b className="badge warn">{COMPLETENESS[job.completeness]}</b>}
             {job.diagnostics.map((found, index) => (

@@ -10,6 +10,8 @@ import { tableOf } from "./model";
 import type { Card, Picture } from "./picture";
 
 const DETAIL = 0.35;
+/** Pixels at the lower edge that the legend takes. */
+const LEGEND = 40;
 const ActionsContext = createContext<CardActions | null>(null);
 type CardNode = Node<{ card: Card }, "card">;
 
@@ -91,24 +93,25 @@ function usePlaces(picture: Picture, origin: string): ReadonlyMap<string, Place>
 const cardOf = (anchor: string): string => (anchor.startsWith("stack:") ? anchor : tableOf(anchor));
 const laneOf = (card: Card): string => (card.table ? card.table.name.slice(0, card.table.name.lastIndexOf(".")) : (card.stack?.schema ?? ""));
 
-/** Bring new cards into the window, if they are not. */
+/** Bring cards that are new or have grown into the window, if they are not. */
 function Camera({ cards, places, origin }: { cards: readonly Card[]; places: ReadonlyMap<string, Place>; origin: string }) {
   const flow = useReactFlow();
   const width = useStore((state) => state.width);
   const height = useStore((state) => state.height);
-  const seen = useRef<{ origin: string; ids: Set<string> }>({ origin: "", ids: new Set() });
+  const seen = useRef<{ origin: string; heights: Map<string, number> }>({ origin: "", heights: new Map() });
   useEffect(() => {
     if (!width || !height || !cards.length) return;
     const isNew = seen.current.origin !== origin;
-    const fresh = cards.filter((card) => isNew || !seen.current.ids.has(card.id));
-    seen.current = { origin, ids: new Set([...(isNew ? [] : seen.current.ids), ...cards.map((card) => card.id)]) };
+    const known = isNew ? new Map<string, number>() : seen.current.heights;
+    const fresh = cards.filter((card) => card.height > (known.get(card.id) ?? 0));
+    seen.current = { origin, heights: new Map([...known, ...cards.map((card) => [card.id, card.height] as const)]) };
     if (!fresh.length) return;
     const { x, y, zoom } = flow.getViewport();
     const outside = fresh.some((card) => {
       const at = places.get(card.id)!;
       const left = at.layer * LAYER_PITCH * zoom + x;
       const top = at.y * zoom + y;
-      return left < 0 || left + CARD_WIDTH * zoom > width || top < 0 || top + card.height * zoom > height;
+      return left < 0 || left + CARD_WIDTH * zoom > width || top < 0 || top + card.height * zoom > height - LEGEND;
     });
     if (!isNew && !outside) return;
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;

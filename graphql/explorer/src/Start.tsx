@@ -68,38 +68,43 @@ function Tables({ title, tables, detail }: { title: string; tables: UsedTable[];
   );
 }
 
-/** The estate by schema or by owner. */
+/** The estate by schema, domain or owner. */
 function Lens({ estate }: { estate: Estate }) {
-  const [by, setBy] = useState<"schema" | "owner">("schema");
+  const [by, setBy] = useState<"schema" | "domain" | "owner">("schema");
   return (
     <>
       <div className="lens" role="group" aria-label="Show the tables by">
-        {(["schema", "owner"] as const).map((one) => (
+        {(["schema", "domain", "owner"] as const).map((one) => (
           <button key={one} type="button" aria-pressed={by === one} onClick={() => setBy(one)}>
             By {one}
           </button>
         ))}
       </div>
-      {by === "schema" ? <Overview estate={estate} /> : <ByOwner />}
+      {by === "schema" ? <Overview estate={estate} /> : <ByName key={by} by={by} />}
     </>
   );
 }
 
-function ByOwner() {
+const WHENCE = {
+  owner: "Owners come from dbt groups, exposures and dashboards; none of these has named one.",
+  domain: "Domains come from tags such as domain:finance, and from the meta domain of dbt; no table has one.",
+};
+
+function ByName({ by }: { by: "domain" | "owner" }) {
   const { source } = usePage();
   const [chosen, setChosen] = useState("");
-  const { answer, error } = useAnswer("owners", () => source.owners());
+  const { answer, error } = useAnswer(by, () => source.named(by));
   if (error) return <Failure error={error} />;
   if (!answer) return <p className="note" role="status">Loading…</p>;
   return (
-    <section className="overview" aria-label="Owners">
+    <section className="overview" aria-label={by === "owner" ? "Owners" : "Domains"}>
       <h2>
-        {plural(answer.total, "owner")}, {plural(answer.unowned, "table")} without one
+        {plural(answer.total, by)}, {plural(answer.without, "table")} without one
       </h2>
-      {answer.owners.length < answer.total && <p className="note">{`${answer.owners.length} of ${answer.total.toLocaleString("en")} shown, those of most tables`}</p>}
-      {!answer.total && <p className="note">Owners come from dbt groups, exposures and dashboards; none of these has named one.</p>}
+      {answer.names.length < answer.total && <p className="note">{`${answer.names.length} of ${answer.total.toLocaleString("en")} shown, those of most tables`}</p>}
+      {!answer.total && <p className="note">{WHENCE[by]}</p>}
       <div className="systems">
-        {answer.owners.map(({ name, tables }) => (
+        {answer.names.map(({ name, tables }) => (
           <button
             key={name}
             type="button"
@@ -113,7 +118,7 @@ function ByOwner() {
           </button>
         ))}
       </div>
-      {chosen && <TableList key={chosen} title={chosen} id={`owner ${chosen}`} read={(after) => source.tablesOfOwner(chosen, after)} />}
+      {chosen && <TableList key={chosen} title={chosen} id={`${by} ${chosen}`} read={(after) => source.tablesOfNamed(by, chosen, after)} />}
     </section>
   );
 }

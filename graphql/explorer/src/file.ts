@@ -2,7 +2,7 @@
 
 import { Paths } from "./light";
 import { type ColumnInfo, type Direction, type EdgeInfo, type EdgeKind, type Hop, type JobInfo, type Part, type TableInfo, emptyPart, isColumn, schemaOf, tableOf } from "./model";
-import { type Details, type EvidenceStep, type Extra, type HopQuestion, type ReachQuestion, Refusal, type Source, type StatementLineage, ownerIn, tableHit } from "./source";
+import { type Changes, type Details, type EvidenceStep, type Extra, type HopQuestion, type ReachQuestion, Refusal, type Source, type StatementLineage, ownerIn, tableHit } from "./source";
 
 interface FileEdge extends EdgeInfo {
   /** Chains of spans: start, end. */
@@ -24,11 +24,13 @@ export interface FileData {
   version: string;
   writtenAt: string;
   focus: string[];
-  tables: (TableInfo & { lastRead: string | null; lastSeen: string; reads: number })[];
+  tables: (TableInfo & { domains: string[]; lastRead: string | null; lastSeen: string; reads: number })[];
   columns: (ColumnInfo & { description: string | null })[];
   edges: FileEdge[];
   jobs: FileJob[];
 }
+
+const namesOf = (table: FileData["tables"][number], by: "owner" | "domain"): string[] => (by === "owner" ? table.owners : table.domains);
 
 const HITS = 12;
 const PAGE = 500;
@@ -85,15 +87,15 @@ export class FileSource implements Source {
     return { tables, total: tables.length, after: null };
   }
 
-  async owners() {
+  async named(by: "owner" | "domain") {
     const counts = new Map<string, number>();
-    for (const table of this.data.tables) for (const owner of table.owners) counts.set(owner, (counts.get(owner) ?? 0) + 1);
-    const owners = [...counts].map(([name, tables]) => ({ name, tables })).sort((a, b) => b.tables - a.tables || (a.name < b.name ? -1 : 1));
-    return { owners, total: owners.length, unowned: this.data.tables.filter((table) => !table.owners.length).length };
+    for (const table of this.data.tables) for (const name of namesOf(table, by)) counts.set(name, (counts.get(name) ?? 0) + 1);
+    const names = [...counts].map(([name, tables]) => ({ name, tables })).sort((a, b) => b.tables - a.tables || (a.name < b.name ? -1 : 1));
+    return { names, total: names.length, without: this.data.tables.filter((table) => !namesOf(table, by).length).length };
   }
 
-  async tablesOfOwner(owner: string) {
-    const tables = this.data.tables.filter((table) => table.owners.includes(owner));
+  async tablesOfNamed(by: "owner" | "domain", name: string) {
+    const tables = this.data.tables.filter((table) => namesOf(table, by).includes(name));
     return { tables, total: tables.length, after: null };
   }
 
@@ -105,10 +107,11 @@ export class FileSource implements Source {
     }
     const tag = /^(?:tag:|#)\s*(\S.*)$/.exec(text)?.[1];
     const wanted = text.toLowerCase();
-    const is = (name: string, tags: string[]) => (tag ? tags.includes(tag) : name.toLowerCase().includes(wanted));
+    const words = wanted.split(/\s+/);
+    const is = (name: string, tags: string[]) => (tag ? tags.includes(tag) : words.every((word) => name.toLowerCase().includes(word)));
     const tables = this.data.tables.filter((one) => is(one.name, one.tags)).map((one) => ({ key: one.key, name: one.name, context: one.namespace, kind: one.kind }));
     const columns = this.data.columns
-      .filter((one) => is(`${this.tables.get(one.table)?.name}.${one.path}`, one.tags) && (tag || wanted.includes(".") || one.path.toLowerCase().includes(wanted)))
+      .filter((one) => is(`${this.tables.get(one.table)?.name}.${one.path}`, one.tags) && (tag || wanted.includes(".") || one.path.toLowerCase().includes(words.at(-1)!)))
       .map((one) => ({ key: one.key, name: one.path, context: this.tables.get(one.table)?.name ?? one.table, kind: "column" }));
     const rank = (name: string) => (name.toLowerCase() === wanted ? 0 : name.toLowerCase().startsWith(wanted) ? 1 : 2);
     const hits = [...tables, ...columns].sort((a, b) => rank(a.name) - rank(b.name) || a.name.length - b.name.length || (a.key < b.key ? -1 : 1));
@@ -187,11 +190,20 @@ export class FileSource implements Source {
       column,
       description: (column ?? table).description,
       tags: (column ?? table).tags,
+      classes: [],
       stated: [],
       usage: { reads: 0, users: 0, lastRead: table.lastRead, days: [], topUsers: [] },
-      jobs: jobs.slice(0, 12).map((job) => ({ ...job, writes: job.writes.includes(table.key) })),
+      jobs: jobs.slice(0, 12).map((job) => ({
+        ...job,
+        writes: job.writes.includes(table.key),
+        feeds: job.writes.filter((one) => one !== table.key).map((one) => this.tables.get(one)?.name ?? one),
+      })),
       moreJobs: Math.max(0, jobs.length - 12),
     };
+  }
+
+  async changes(): Promise<Changes> {
+    return { edges: [], isLowerBound: false };
   }
 
   async paths(from: string, to: string, kinds: EdgeKind[]): Promise<EvidenceStep[][]> {

@@ -3,7 +3,7 @@
 import { useEffect, useMemo, useState } from "react";
 import { groupBy, type ColumnInfo, type Hop, type Part, type TableInfo, tableOf } from "./model";
 import { usePage } from "./navigation";
-import { type Answers, type Ask, asksOf, compare, join, kindsOf } from "./picture";
+import { type Answers, type Ask, asksOf, compare, join, kindsOf, countsEdges } from "./picture";
 import type { Extra, HopQuestion, Source } from "./source";
 import type { View } from "./view";
 
@@ -37,7 +37,7 @@ export function useLoaded(view: View): Loaded {
   const { source } = usePage();
   const [attempt, setAttempt] = useState(0);
   const [state, setState] = useState<{ question: string; start: string; loaded: Omit<Loaded, "retry"> } | null>(null);
-  const question = JSON.stringify([asksOf(view), kindsOf(view.filters.clauses), view.asOf, view.since, view.wide, attempt]);
+  const question = JSON.stringify([asksOf(view), kindsOf(view.filters.clauses), countsEdges(view.filters), view.asOf, view.since, view.wide, attempt]);
   const start = JSON.stringify([view.of, view.asOf, view.since]);
   useEffect(() => {
     let current = true;
@@ -68,14 +68,16 @@ async function load(source: Source, view: View, publish: (loaded: Omit<Loaded, "
     const at = (asOf: string) => source.closure({ key: ask.key, direction: ask.direction, kinds, asOf: timeOf(asOf) });
     const [now, before] = await Promise.all([at(view.asOf), view.since ? at(view.since) : null]);
     if (now.truncated) cuts.push({ ask, text: `Not everything is shown: ${now.truncated}.` });
-    return [ask, before ? compare(before, now) : now];
+    const whole = before && !before.truncated && !now.truncated;
+    if (before && !whole) cuts.push({ ask, text: "There are too many edges to compare." });
+    return [ask, whole ? compare(before, now) : now];
   });
   const [answered, starts] = await Promise.all([Promise.all(answersOf), startsOf(source, view)]);
   for (const [ask, part] of answered) {
     asks.set(ask.id, part);
     const hop = part as Partial<Hop>;
     if (hop.totalEdges !== undefined && hop.totalEdges > part.edges.length) {
-      cuts.push({ ask, text: `${part.edges.length.toLocaleString("en")} of ${hop.totalEdges.toLocaleString("en")} edges are shown.` });
+      cuts.push({ ask, text: `${part.edges.length.toLocaleString("en")} of ${hop.totalEdges.toLocaleString("en")} edges are shown${view.since ? ", and not compared" : ""}.` });
     }
   }
   asks.set("starts", starts);
@@ -107,36 +109,48 @@ async function startsOf(source: Source, view: View): Promise<Part> {
   return part;
 }
 
+interface Batch {
+  tables: TableInfo[];
+  of: string[];
+  /** All that is known up to it: lines to what comes later are found from there. */
+  within: string[];
+}
+
 /** What each answer adds to those before it, by some tables at once: a further step asks for what it adds only. */
-export function batchesOf(parts: readonly Part[]): { tables: TableInfo[]; of: string[] }[] {
+export function batchesOf(parts: readonly Part[]): Batch[] {
   const known = new Set<string>();
-  const batches: { tables: TableInfo[]; of: string[] }[] = [];
+  const batches: Batch[] = [];
   for (const part of parts) {
     const tables = [...part.tables.values()].filter((table) => !known.has(table.key));
     const fresh = [...part.columns.keys()].filter((key) => !known.has(key));
     const columns = groupBy(fresh, tableOf);
     for (const key of [...part.tables.keys(), ...fresh]) known.add(key);
+    const within = [...known];
     const whole = new Set(tables.map((table) => table.key));
     const rest = fresh.filter((key) => !whole.has(tableOf(key)));
     for (let at = 0; at < tables.length; at += TABLES_AT_ONCE) {
       const some = tables.slice(at, at + TABLES_AT_ONCE);
-      batches.push({ tables: some, of: some.flatMap((table) => [table.key, ...(columns.get(table.key) ?? [])]).slice(0, NODES_AT_ONCE) });
+      batches.push({ tables: some, of: some.flatMap((table) => [table.key, ...(columns.get(table.key) ?? [])]).slice(0, NODES_AT_ONCE), within });
     }
-    for (let at = 0; at < rest.length; at += NODES_AT_ONCE) batches.push({ tables: [], of: rest.slice(at, at + NODES_AT_ONCE) });
+    for (let at = 0; at < rest.length; at += NODES_AT_ONCE) batches.push({ tables: [], of: rest.slice(at, at + NODES_AT_ONCE), within });
   }
   return batches;
 }
 
-async function around(source: Source, view: View, batches: readonly { of: string[] }[], direction: "UPSTREAM" | "DOWNSTREAM"): Promise<Hop[]> {
+async function around(source: Source, view: View, batches: readonly Batch[], direction: "UPSTREAM" | "DOWNSTREAM"): Promise<Hop[]> {
   const kinds = kindsOf(view.filters.clauses);
-  return Promise.all(batches.map(({ of }) => hopAt(source, view, { of, direction, kinds, maxEdges: EDGES, edgesOnly: true })));
+  const all = countsEdges(view.filters);
+  return Promise.all(batches.map(({ of, within }) => hopAt(source, view, { of, direction, kinds, maxEdges: EDGES, edgesOnly: true, within: all ? null : within })));
 }
+
+const isCut = (hop: Hop): boolean => hop.edges.length < hop.totalEdges;
 
 async function hopAt(source: Source, view: View, question: Omit<HopQuestion, "asOf">): Promise<Hop> {
   const at = (asOf: string) => source.hop({ ...question, asOf: timeOf(asOf) });
   if (!view.since) return at(view.asOf);
   const [before, now] = await Promise.all([at(view.since), at(view.asOf)]);
-  return compare(before, now);
+  // What was not sent of one time would look added or gone.
+  return isCut(before) || isCut(now) ? now : compare(before, now);
 }
 
 async function everyColumn(source: Source, table: string): Promise<ColumnInfo[]> {

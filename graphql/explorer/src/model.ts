@@ -3,8 +3,8 @@
 export type Direction = "UPSTREAM" | "DOWNSTREAM";
 export type EdgeKind = "CONTRIBUTES" | "REFERENCES";
 
-/** How an edge differs between the two dates of a comparison. */
-export type Change = "added" | "gone";
+/** How an edge differs between the two dates of a comparison; a changed one has another transformation or masking. */
+export type Change = "added" | "gone" | "changed";
 
 /** Clauses by which one column references another, or the rows of a table. */
 export const CLAUSES = [
@@ -72,6 +72,8 @@ export interface Part {
 
 /** One hop around some nodes, with exact counts even where not all edges were sent. */
 export interface Hop extends Part {
+  /** Whether it has only the edges between what is shown. */
+  isWithin?: boolean;
   totalEdges: number;
   totalTables: number;
   counts: Map<string, number>;
@@ -100,6 +102,9 @@ export const nameOf = (key: string, part: Part): string => {
   const name = part.tables.get(table)?.name ?? table.slice(table.lastIndexOf("/") + 1);
   return isColumn(key) ? `${name}.${part.columns.get(key)?.path ?? pathOf(key)}` : name;
 };
+
+/** What an edge says, whichever job says it. */
+export const flowId = (edge: Pick<EdgeInfo, "source" | "target" | "kind">): string => [edge.source, edge.target, edge.kind].join("\n");
 
 export const edgeId = (edge: EdgeInfo): string => [edge.source, edge.target, edge.kind, edge.job].join("\n");
 

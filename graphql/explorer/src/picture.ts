@@ -2,6 +2,8 @@
 
 import { Paths } from "./light";
 import {
+  CLAUSES,
+  type Change,
   type Clause,
   type ColumnInfo,
   type Direction,
@@ -12,6 +14,8 @@ import {
   type TableInfo,
   edgeId,
   emptyPart,
+  flowId,
+  groupBy,
   isColumn,
   schemaOf,
   tableOf,
@@ -59,7 +63,7 @@ export interface Line {
   target: string;
   kind: EdgeKind;
   edges: EdgeInfo[];
-  change: "added" | "gone" | null;
+  change: Change | null;
 }
 
 export interface Missing {
@@ -98,6 +102,10 @@ export interface Answers {
 
 export const kindsOf = (clauses: readonly Clause[]): EdgeKind[] => (clauses.length ? ["CONTRIBUTES", "REFERENCES"] : ["CONTRIBUTES"]);
 
+/** Whether what lies beyond is counted by its edges, one by one: the service knows how many there are, not of which clause. */
+export const countsEdges = ({ clauses, masking, jobKind }: Filters): boolean =>
+  masking !== "" || jobKind !== "" || (clauses.length > 0 && clauses.length < CLAUSES.length);
+
 /** The questions of a view, in order. */
 export function asksOf(view: View): Ask[] {
   const asks: Ask[] = [];
@@ -126,15 +134,22 @@ export function join(parts: Iterable<Part>): Part {
   return joined;
 }
 
-/** The graph at two times as one, each edge with how it changed. */
+/** The graph at two times as one, each edge with how it changed. A job that states what another stated is no change. */
 export function compare<P extends Part>(before: P, after: P): P {
   const joined = join([before, after]);
-  const [was, is] = [before, after].map((part) => new Set(part.edges.map(edgeId)));
-  const edges = joined.edges.map((edge): EdgeInfo => {
-    const id = edgeId(edge);
-    return was!.has(id) && is!.has(id) ? edge : { ...edge, change: is!.has(id) ? "added" : "gone" };
+  const [was, is] = [howOf(before), howOf(after)];
+  const gone = before.edges.filter((edge) => !is.has(flowId(edge))).map((edge): EdgeInfo => ({ ...edge, change: "gone" }));
+  const edges = after.edges.map((edge): EdgeInfo => {
+    const id = flowId(edge);
+    return was.get(id) === is.get(id) ? edge : { ...edge, change: was.has(id) ? "changed" : "added" };
   });
-  return { ...after, ...joined, edges };
+  return { ...after, ...joined, edges: [...edges, ...gone] };
+}
+
+/** How each value flows, by its two ends. */
+function howOf(part: Part): Map<string, string> {
+  const how = (edges: EdgeInfo[]) => [...new Set(edges.flatMap((edge) => edge.subtypes)), edges.some((edge) => !edge.masking)].sort().join();
+  return new Map([...groupBy(part.edges, flowId)].map(([id, edges]) => [id, how(edges)]));
 }
 
 export function pictureOf(view: View, answers: Answers, now: Date): Picture {
@@ -307,7 +322,7 @@ function linesOf(edges: readonly EdgeInfo[], anchorOf: (key: string) => string |
     const change = edge.change ?? null;
     if (line) {
       line.edges.push(edge);
-      if (line.change !== change) line.change = null;
+      if (line.change !== change) line.change = "changed";
     } else lines.set(id, { source, target, kind: edge.kind, edges: [edge], change });
   }
   return [...lines.values()];
@@ -317,11 +332,17 @@ type More = Picture["more"];
 
 /** What the next hop would add to a node, from an index that is made once for each direction. */
 function moreOf(view: View, order: ReadonlyMap<string, number>, answers: Answers): More {
-  const indexes = new Map<Direction, { ends: Map<string, Set<string>>; totals: Map<string, number> }>();
+  const indexes = new Map<Direction, { ends: Map<string, Set<string>>; totals: Map<string, number>; beyond: Map<string, number> }>();
   const indexOf = (direction: Direction) => {
     const ends = new Map<string, Set<string>>();
     const totals = new Map<string, number>();
+    const beyond = new Map<string, number>();
+    const here = shownEnds(answers, order, direction);
     for (const hop of answers.around[direction]) {
+      if (hop.isWithin) {
+        hop.counts.forEach((count, key) => beyond.set(key, Math.max(0, count - (here.get(key)?.size ?? 0))));
+        continue;
+      }
       // Exact counts are needed only where not all edges were sent.
       if (hop.edges.length < hop.totalEdges) hop.counts.forEach((count, key) => totals.set(key, count));
       for (const edge of hop.edges) {
@@ -334,16 +355,33 @@ function moreOf(view: View, order: ReadonlyMap<string, number>, answers: Answers
         }
       }
     }
-    return { ends, totals };
+    return { ends, totals, beyond };
   };
   return (key, direction) => {
     const index = indexes.get(direction) ?? indexOf(direction);
     indexes.set(direction, index);
-    const count = index.ends.get(key)?.size ?? 0;
+    const count = index.beyond.get(key) ?? index.ends.get(key)?.size ?? 0;
     const total = index.totals.get(key);
     if (total === undefined) return { count, isLowerBound: false };
     return { count: Math.max(count, total - order.size), isLowerBound: true };
   };
+}
+
+/** What is shown one hop from each node; what is gone at the later date is not counted there. */
+function shownEnds(answers: Answers, order: ReadonlyMap<string, number>, direction: Direction): Map<string, Set<string>> {
+  const ends = new Map<string, Set<string>>();
+  for (const part of [...answers.asks.values(), ...answers.around.UPSTREAM, ...answers.around.DOWNSTREAM]) {
+    for (const edge of part.edges) {
+      const [near, far] = direction === "DOWNSTREAM" ? [edge.source, edge.target] : [edge.target, edge.source];
+      if (edge.change === "gone" || !order.has(far)) continue;
+      for (const key of isColumn(near) ? [...familyOf(near), tableOf(near)] : [near]) {
+        const known = ends.get(key);
+        if (known) known.add(far);
+        else ends.set(key, new Set([far]));
+      }
+    }
+  }
+  return ends;
 }
 
 /** A column and the columns that it is a field of. */

@@ -46,6 +46,14 @@ export const OWNED = document(`query ($owner: String!, $exact: Boolean!, $first:
   }
 }`);
 
+export const DOMAINS = `{ domains { totalCount tablesWithout nodes { name tableCount } } }`;
+
+export const OF_DOMAIN = document(`query ($domain: String!, $first: Int!, $after: String) {
+  domainTables(domain: $domain, first: $first, after: $after) {
+    totalCount pageInfo { hasNextPage endCursor } nodes { ...table }
+  }
+}`);
+
 export const SEARCH = `query ($text: String!, $tags: [String!], $types: [NodeType!], $first: Int!) {
   search(text: $text, tags: $tags, types: $types, first: $first) {
     totalCount
@@ -63,8 +71,8 @@ export const ADJACENT = document(`query ($of: [String!]!, $direction: Direction!
 }`);
 
 /** What is around a picture: its lines, and how many there are beyond. What these lead to is not shown, and not asked. */
-export const AROUND = document(`query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $maxEdges: Int!) {
-  adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $maxEdges) {
+export const AROUND = document(`query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $maxEdges: Int!, $within: [String!]) {
+  adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $maxEdges, within: $within) {
     totalEdges totalTables counts { key nodes } jobs { key kind completeness operation } edges { ...edge }
   }
 }`);
@@ -107,7 +115,7 @@ export const EXTRAS = `query ($ids: [ID!]!) {
 const JOBS = `jobs(first: 12) {
   totalCount
   nodes {
-    key kind operation source path completeness lastSeen observations writes { key }
+    key kind operation source path completeness lastSeen observations writes { key name }
     diagnostics { code severity message hint }
   }
 }`;
@@ -115,11 +123,18 @@ const JOBS = `jobs(first: 12) {
 const FACTS = `description tags facts { source description tags owner tests { kind status } }
 usage { reads distinctUsers lastRead days { day reads } topUsers { user queries } }`;
 
-export const details = (column: boolean) => document(`query ($key: ID!) {
+export const details = (column: boolean) => document(`query ($key: ID!${column ? ", $name: String" : ""}) {
   ${
     column
-      ? `column(key: $key) { ...column ${FACTS} table { ...table ${JOBS} } }`
+      ? `column(key: $key) { ...column ${FACTS} table { ...table ${JOBS} } }
+         columnTags(column: $name) { name denied source statedBy why }`
       : `table(key: $key) { ...table ${FACTS} ${JOBS} }`
+  }
+}`);
+
+export const CHANGES = document(`query ($asOfA: DateTime!, $asOfB: DateTime!, $scope: String!) {
+  lineageDiff(asOfA: $asOfA, asOfB: $asOfB, scope: $scope, first: 200) {
+    totalCount truncated nodes { before { ...edge } after { ...edge validFrom } }
   }
 }`);
 

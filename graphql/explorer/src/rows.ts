@@ -17,6 +17,8 @@ export interface ListRow {
   relation: string;
   subtypes: string;
   masking: string;
+  /** How it differs from the earlier date. */
+  change: string;
   tags: string;
   owner: string;
   lastRead: string;
@@ -30,6 +32,7 @@ export const HEADINGS: [keyof ListRow, string][] = [
   ["relation", "Relation"],
   ["subtypes", "How"],
   ["masking", "Masking"],
+  ["change", "Change"],
   ["tags", "Tags"],
   ["owner", "Owner"],
   ["lastRead", "Last read"],
@@ -45,10 +48,12 @@ export function rowsOf(picture: Picture, starts: readonly string[], extras: Read
     }
   }
   const into = groupBy(picture.part.edges, (edge) => edge.target);
+  const from = groupBy(picture.part.edges, (edge) => edge.source);
   const rows = [...picture.nodes].filter((key) => isColumn(key) || into.has(key)).map((key): ListRow => {
     const table = picture.part.tables.get(tableOf(key));
     const column = picture.part.columns.get(key);
-    const edges = into.get(key) ?? [];
+    // What is above the start is described by the way that leads to it.
+    const edges = ((picture.hops.get(key) ?? 0) < 0 ? from : into).get(key) ?? [];
     const flows = edges.filter((edge) => edge.kind === "CONTRIBUTES");
     const lit = related.get(key);
     return {
@@ -60,6 +65,7 @@ export function rowsOf(picture: Picture, starts: readonly string[], extras: Read
       relation: starts.includes(key) ? "start" : lit ? RELATIONS[lit] : "",
       subtypes: [...new Set(edges.flatMap((edge) => edge.subtypes))].sort().join(", ").toLowerCase().replaceAll("_", " "),
       masking: flows.length && flows.every((edge) => edge.masking) ? "masked" : flows.some((edge) => edge.masking) ? "partly" : "",
+      change: [...new Set(edges.flatMap((edge) => edge.change ?? []))].sort().join(", "),
       tags: [...new Set([...(table?.tags ?? []), ...(column?.tags ?? [])])].join(", "),
       owner: table?.owners.join(", ") ?? "",
       lastRead: extras.get(tableOf(key))?.lastRead?.slice(0, 10) ?? "",
@@ -80,6 +86,7 @@ export function rowOfReached(row: ReachedRow, sign: 1 | -1): ListRow {
     relation: lit === 0 ? "" : lit === BOTH ? "both" : RELATIONS[lit],
     subtypes: row.how.join(", ").toLowerCase().replaceAll("_", " "),
     masking: row.masked ? "masked" : "",
+    change: "",
     tags: [...new Set([...row.table.tags, ...row.column.tags])].join(", "),
     owner: row.table.owners.join(", "),
     lastRead: "",

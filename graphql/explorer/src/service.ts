@@ -1,8 +1,9 @@
 /** Questions to the GraphQL service that serves this page. */
 
-import { type ColumnInfo, type EdgeInfo, type EdgeKind, type Hop, type JobInfo, type Part, type TableInfo, emptyPart, partsOf } from "./model";
+import { type ColumnInfo, type EdgeInfo, type EdgeKind, type Hop, type JobInfo, type Part, type TableInfo, edgeId, emptyPart, partsOf, tableOf } from "./model";
+import { compare } from "./picture";
 import * as queries from "./queries";
-import { Refusal, type Details, type EvidenceStep, type Extra, type Hit, type HopQuestion, type ReachQuestion, type Source, type StatementLineage, ownerIn, tableHit } from "./source";
+import { Refusal, type Changes, type Details, type EvidenceStep, type Extra, type Hit, type HopQuestion, type ReachQuestion, type Source, type StatementLineage, hasWords, ownerIn, tableHit } from "./source";
 
 // The shape of answers is the schema's; the browser tests hold the two together.
 type Json = any;
@@ -51,18 +52,18 @@ export class ServiceSource implements Source {
     return { tables: tables.nodes.map(tableInfo), total: tables.totalCount, after: next(tables) };
   }
 
-  async owners() {
-    const { owners } = await this.ask(queries.OWNERS, {});
-    return {
-      owners: owners.nodes.map((one: Json) => ({ name: one.name, tables: one.tableCount })),
-      total: owners.totalCount,
-      unowned: owners.unownedTables,
-    };
+  async named(by: "owner" | "domain") {
+    const found = await this.ask(by === "owner" ? queries.OWNERS : queries.DOMAINS, {});
+    const { nodes, totalCount, unownedTables, tablesWithout } = found.owners ?? found.domains;
+    const names = nodes.map((one: Json) => ({ name: one.name, tables: one.tableCount }));
+    return { names, total: totalCount, without: unownedTables ?? tablesWithout };
   }
 
-  async tablesOfOwner(owner: string, after: string) {
-    const { ownedTables } = await this.ask(queries.OWNED, { owner, exact: true, first: 100, after: after || null });
-    return { tables: ownedTables.nodes.map(tableInfo), total: ownedTables.totalCount, after: next(ownedTables) };
+  async tablesOfNamed(by: "owner" | "domain", name: string, after: string) {
+    const page = { first: 100, after: after || null };
+    const found = await (by === "owner" ? this.ask(queries.OWNED, { owner: name, exact: true, ...page }) : this.ask(queries.OF_DOMAIN, { domain: name, ...page }));
+    const tables = found.ownedTables ?? found.domainTables;
+    return { tables: tables.nodes.map(tableInfo), total: tables.totalCount, after: next(tables) };
   }
 
   async search(text: string, signal?: AbortSignal) {
@@ -74,11 +75,13 @@ export class ServiceSource implements Source {
     const tag = /^(?:tag:|#)\s*(\S.*)$/.exec(text)?.[1];
     if (tag) return this.searchFor({ text: "", tags: [tag], types: null, first: 12 }, signal);
     const found = await this.searchFor({ text, tags: null, types: null, first: 12 }, signal);
-    const last = partsOf(text).at(-1)!;
+    const words = text.split(/\s+/);
+    const last = words.length > 1 ? words.at(-1)! : partsOf(text).at(-1)!;
     if (last === text) return found;
-    // The service finds columns by their own names: of `orders.amount`, those of tables like `orders`.
-    const columns = await this.searchFor({ text: last, tags: null, types: ["COLUMN"], first: 200 }, signal);
-    const hits = columns.hits.filter((hit) => `${hit.context}.${hit.name}`.toLowerCase().includes(text.toLowerCase()));
+    // The service finds columns by their own names: of `orders.amount` and `orders amount`, those of tables like `orders`.
+    const more = await this.searchFor({ text: last, tags: null, types: words.length > 1 ? null : ["COLUMN"], first: 200 }, signal);
+    const known = new Set(found.hits.map((hit) => hit.key));
+    const hits = more.hits.filter((hit) => !known.has(hit.key) && hasWords(hit, words)).sort((a, b) => Number(a.kind === "column") - Number(b.kind === "column"));
     return { hits: [...found.hits, ...hits].slice(0, 12), total: found.total + hits.length };
   }
 
@@ -97,7 +100,7 @@ export class ServiceSource implements Source {
   async hop({ edgesOnly, ...question }: HopQuestion): Promise<Hop> {
     const { adjacent } = await this.ask(edgesOnly ? queries.AROUND : queries.ADJACENT, { ...question, asOf: question.asOf || null });
     const counts = new Map<string, number>(adjacent.counts.map((one: Json) => [one.key, one.nodes]));
-    return { ...partOf(adjacent), totalEdges: adjacent.totalEdges, totalTables: adjacent.totalTables, counts };
+    return { ...partOf(adjacent), isWithin: Boolean(question.within), totalEdges: adjacent.totalEdges, totalTables: adjacent.totalTables, counts };
   }
 
   async closure(question: ReachQuestion) {
@@ -141,7 +144,7 @@ export class ServiceSource implements Source {
 
   async details(key: string): Promise<Details> {
     const column = key.includes("#");
-    const found = await this.ask(queries.details(column), { key });
+    const found = await this.ask(queries.details(column), column ? { key, name: key } : { key });
     const node = column ? found.column : found.table;
     if (!node) throw new Refusal("This is not in the graph any more.", "NOT_FOUND");
     const table = column ? node.table : node;
@@ -151,15 +154,28 @@ export class ServiceSource implements Source {
       column: column ? columnInfo(node) : null,
       description: node.description,
       tags: node.tags,
+      classes: (found.columnTags ?? [])
+        .filter((one: Json) => !one.denied)
+        .map((one: Json) => ({ name: one.name, reason: [one.source, one.statedBy, one.why].filter(Boolean).join(", ") })),
       stated: node.facts.map((one: Json) => ({ ...one, tests: one.tests.map(test) })),
       usage: { ...node.usage, users: node.usage.distinctUsers },
       jobs: table.jobs.nodes.map((job: Json) => ({
         ...job,
         file: job.path ?? job.source,
         writes: job.writes.some((one: Json) => one.key === table.key),
+        feeds: job.writes.filter((one: Json) => one.key !== table.key).map((one: Json) => one.name),
       })),
       moreJobs: table.jobs.totalCount - table.jobs.nodes.length,
     };
+  }
+
+  async changes(scope: string, since: string, asOf: string): Promise<Changes> {
+    const { lineageDiff } = await this.ask(queries.CHANGES, { scope, asOfA: since, asOfB: asOf || new Date().toISOString() });
+    const part = (side: "before" | "after") => ({ ...emptyPart(), edges: lineageDiff.nodes.flatMap((one: Json) => (one[side] ? [edgeInfo(one[side])] : [])) as EdgeInfo[] });
+    const began = new Map<string, string>(lineageDiff.nodes.flatMap((one: Json) => (one.after ? [[edgeId(edgeInfo(one.after)), one.after.validFrom]] : [])));
+    const edges = compare(part("before"), part("after")).edges.flatMap((edge) => (edge.change ? [{ ...edge, change: edge.change, at: began.get(edgeId(edge)) ?? null }] : []));
+    // The scope is the beginning of a key: other tables may begin alike.
+    return { edges: edges.filter((edge) => tableOf(edge.target) === scope), isLowerBound: lineageDiff.truncated || lineageDiff.nodes.length < lineageDiff.totalCount };
   }
 
   async paths(from: string, to: string, kinds: EdgeKind[], asOf: string): Promise<EvidenceStep[][]> {
@@ -309,18 +325,18 @@ function partOf(found: Json): Part {
     if (node.__typename === "Column") part.columns.set(node.key, columnInfo(node));
   }
   for (const job of found.jobs ?? []) part.jobs.set(job.key, job as JobInfo);
-  part.edges = found.edges.map(
-    (edge: Json): EdgeInfo => ({
-      source: edge.sourceKey,
-      target: edge.targetKey,
-      kind: edge.kind,
-      subtypes: edge.subtypes,
-      masking: edge.masking,
-      job: edge.jobKey,
-    }),
-  );
+  part.edges = found.edges.map(edgeInfo);
   return part;
 }
+
+const edgeInfo = (edge: Json): EdgeInfo => ({
+  source: edge.sourceKey,
+  target: edge.targetKey,
+  kind: edge.kind,
+  subtypes: edge.subtypes,
+  masking: edge.masking,
+  job: edge.jobKey,
+});
 
 function stepOf(step: Json): EvidenceStep {
   const job = step.job && { ...step.job, file: step.job.path ?? step.job.source, line: step.job.sourceLine };

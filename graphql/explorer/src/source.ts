@@ -1,6 +1,6 @@
 /** What answers the page's questions: the service, or the data of an offline file. */
 
-import type { ColumnInfo, Direction, EdgeKind, Hop, Part, TableInfo } from "./model";
+import type { Change, ColumnInfo, Direction, EdgeInfo, EdgeKind, Hop, Part, TableInfo } from "./model";
 
 export interface Hit {
   key: string;
@@ -52,6 +52,8 @@ export interface HopQuestion {
   maxEdges: number;
   /** Without the tables and columns at the ends of edges. */
   edgesOnly?: boolean;
+  /** Only edges between these; counts are of all. */
+  within?: string[] | null;
 }
 
 export interface ReachQuestion {
@@ -103,6 +105,13 @@ export interface Finding {
   hint: string | null;
 }
 
+/** What leads into a table, at two times. */
+export interface Changes {
+  edges: (EdgeInfo & { change: Change; at: string | null })[];
+  /** Whether there are more. */
+  isLowerBound: boolean;
+}
+
 export interface JobDetails {
   key: string;
   kind: string;
@@ -112,6 +121,8 @@ export interface JobDetails {
   lastSeen: string;
   observations: number;
   writes: boolean;
+  /** Other tables that it writes. */
+  feeds: string[];
   diagnostics: Finding[];
 }
 
@@ -121,6 +132,8 @@ export interface Details {
   column: ColumnInfo | null;
   description: string | null;
   tags: string[];
+  /** Classes of personal data, with who says so, and why. */
+  classes: { name: string; reason: string }[];
   stated: { source: string; description: string | null; tags: string[]; owner: string | null; tests: string[] }[];
   usage: { reads: number; users: number; lastRead: string | null; days: { day: string; reads: number }[]; topUsers: { user: string; queries: number }[] };
   jobs: JobDetails[];
@@ -223,19 +236,19 @@ export interface UnusedReport {
   tables: { key: string; name: string; lastRead: string | null; sure: string; but: string[]; feeds: string[] }[];
 }
 
-/** The owners of most tables, and how many tables have none. */
-export interface Owners {
-  owners: { name: string; tables: number }[];
+/** The owners or domains of most tables, and how many tables have none. */
+export interface Named {
+  names: { name: string; tables: number }[];
   total: number;
-  unowned: number;
+  without: number;
 }
 
 export interface Source {
   service(): Promise<Service>;
   start(): Promise<Start>;
   tablesOf(namespace: string, schema: string, after: string): Promise<{ tables: TableInfo[]; total: number; after: string | null }>;
-  owners(): Promise<Owners>;
-  tablesOfOwner(owner: string, after: string): Promise<{ tables: TableInfo[]; total: number; after: string | null }>;
+  named(by: "owner" | "domain"): Promise<Named>;
+  tablesOfNamed(by: "owner" | "domain", name: string, after: string): Promise<{ tables: TableInfo[]; total: number; after: string | null }>;
   search(text: string, signal?: AbortSignal): Promise<{ hits: Hit[]; total: number }>;
   hop(question: HopQuestion): Promise<Hop>;
   closure(question: ReachQuestion): Promise<Part & { truncated: string | null }>;
@@ -244,6 +257,7 @@ export interface Source {
   columns(table: string, after: string): Promise<{ table: TableInfo; columns: ColumnInfo[]; total: number; after: string | null }>;
   extras(tables: TableInfo[]): Promise<Map<string, Extra>>;
   details(key: string): Promise<Details>;
+  changes(table: string, since: string, asOf: string): Promise<Changes>;
   paths(from: string, to: string, kinds: EdgeKind[], asOf: string): Promise<EvidenceStep[][]>;
   evidence(source: string, target: string, kind: EdgeKind, asOf: string): Promise<EvidenceStep[]>;
   extract(sql: string, dialect: string, schema: string, signal: AbortSignal): Promise<StatementLineage[]>;
@@ -258,6 +272,12 @@ export interface Source {
 
 /** The owner that a search names, as in `owner: finance`. */
 export const ownerIn = (text: string): string | undefined => /^owner:\s*(\S.*)$/i.exec(text)?.[1];
+
+/** Whether all words are in the full name of a hit. */
+export function hasWords(hit: Hit, words: readonly string[]): boolean {
+  const name = (hit.kind === "column" ? `${hit.context}.${hit.name}` : hit.name).toLowerCase();
+  return words.every((word) => name.includes(word.toLowerCase()));
+}
 
 export const tableHit = (table: TableInfo): Hit => ({ key: table.key, name: table.name, context: table.owners.join(", ") || table.namespace, kind: table.kind });
 

@@ -96,6 +96,16 @@ describe("a picture", () => {
     expect(found.count).toBeGreaterThan(700);
   });
 
+  test("knows it as well where only lines between what is shown were sent", () => {
+    const between = hop("mart.revenue.total -> mart.hidden.hash");
+    const counts = new Map([[keyOf("mart.revenue.total"), 3], [keyOf("mart.revenue"), 4]]);
+    const around = { UPSTREAM: [], DOWNSTREAM: [{ ...between, isWithin: true, counts }] };
+    const { more } = pictureOf(view(), { ...SMALL, around }, NOW);
+    expect(more(keyOf("mart.revenue.total"), "DOWNSTREAM")).toEqual({ count: 2, isLowerBound: false });
+    expect(more(keyOf("mart.revenue"), "DOWNSTREAM").count).toBe(3);
+    expect(more(keyOf("raw.lines"), "DOWNSTREAM").count).toBe(0);
+  });
+
   test("shows edges between what is shown, whoever brought them", () => {
     const between = hop("mart.revenue.total -> mart.hidden.hash");
     const picture = pictureOf(view(), { ...SMALL, around: { UPSTREAM: [], DOWNSTREAM: [between] } }, NOW);
@@ -106,6 +116,14 @@ describe("a picture", () => {
 test("two dates are compared edge by edge", () => {
   const joined = compare(hop("a.t.x -> a.u.x\na.t.y -> a.u.y"), hop("a.t.x -> a.u.x\na.t.z -> a.u.z"));
   expect(Object.fromEntries(joined.edges.map((edge) => [edge.source.slice(-1), edge.change]))).toEqual({ x: undefined, y: "gone", z: "added" });
+});
+
+test("another transformation or masking is a change, another job is none", () => {
+  const masked = compare(hop("a.t.x -> a.u.x"), hop("a.t.x -> a.u.x masked"));
+  expect(masked.edges.map((edge) => edge.change)).toEqual(["changed"]);
+  const after = hop("a.t.x -> a.u.x");
+  const renamed = compare(hop("a.t.x -> a.u.x"), { ...after, edges: after.edges.map((edge) => ({ ...edge, job: "file:renamed" })) });
+  expect(renamed.edges.map((edge) => [edge.job, edge.change])).toEqual([["file:renamed", undefined]]);
 });
 
 test("each question is asked once, in order", () => {
@@ -139,6 +157,6 @@ describe("the list", () => {
   test("is CSV that no spreadsheet calculates", () => {
     const [row] = rowsOf(pictureOf(view(), SMALL, NOW), [CENTRE], new Map());
     const [, line] = csvOf([{ ...row!, table: '=cmd|"/c"', column: "a,b\nc", hops: -1 }]).split("\r\n");
-    expect(line).toBe(`"'=cmd|""/c""","a,b\nc",,-1,start,identity,,,,`);
+    expect(line).toBe(`"'=cmd|""/c""","a,b\nc",,-1,start,identity,,,,,`);
   });
 });

@@ -2,9 +2,9 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { ServiceSource } from "../src/service";
 import type { HopQuestion, ReachQuestion } from "../src/source";
 
-const HOP: HopQuestion = { of: ["n/a"], direction: "UPSTREAM", kinds: ["CONTRIBUTES"], asOf: "", maxEdges: 10, edgesOnly: false };
+const HOP: HopQuestion = { of: ["n/a"], direction: "UPSTREAM", kinds: ["CONTRIBUTES"], asOf: "", maxEdges: 10, edgesOnly: false, within: null };
 const REACH: ReachQuestion = { key: "n/a#b", direction: "UPSTREAM", kinds: ["CONTRIBUTES"], asOf: "" };
-const OTHER_HOPS: Required<HopQuestion> = { of: ["n/b"], direction: "DOWNSTREAM", kinds: ["CONTRIBUTES", "REFERENCES"], asOf: "2026-01-01T00:00:00Z", maxEdges: 11, edgesOnly: true };
+const OTHER_HOPS: Required<HopQuestion> = { of: ["n/b"], direction: "DOWNSTREAM", kinds: ["CONTRIBUTES", "REFERENCES"], asOf: "2026-01-01T00:00:00Z", maxEdges: 11, edgesOnly: true, within: ["n/a"] };
 const OTHER_REACH: ReachQuestion = { key: "n/a", direction: "DOWNSTREAM", kinds: ["CONTRIBUTES", "REFERENCES"], asOf: "2026-01-01T00:00:00Z" };
 
 let sent: string[] = [];

@@ -21,6 +21,7 @@ from lineage_graphql.schema.access_audit import AccessAudits
 from lineage_graphql.schema.exposures import PersonalData
 from lineage_graphql.schema.fields import LONG, Long, argument
 from lineage_graphql.schema.grant_audit import GrantAudits
+from lineage_graphql.schema.lists.domains import DomainQueries
 from lineage_graphql.schema.lists.groups import Groups
 from lineage_graphql.schema.lists.lists import Lists
 from lineage_graphql.schema.lists.lookups import Lookups
@@ -54,6 +55,7 @@ class Query(
     AdjacentQueries,
     Groups,
     OwnerQueries,
+    DomainQueries,
     PersonalData,
     AccessAudits,
     GrantAudits,

@@ -13,7 +13,7 @@ from typing import Any
 
 from lineage import __version__
 from lineage.export.graph_part import GraphPart
-from lineage.model.facts import facts_from
+from lineage.model.facts import domains_in, facts_from
 from lineage.model.influence.evidence import spans_of
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredColumn, StoredDataset, StoredJob
@@ -125,6 +125,7 @@ def _table(one: StoredDataset) -> Json:
         "description": one.description or next((each.description for each in facts if each.description), None),
         "tags": sorted({*one.tags, *(tag for each in facts for tag in each.tags)}),
         "owners": sorted({each.owner for each in facts if each.owner}),
+        "domains": sorted(domains_in(facts, one.tags)),
     }
 
 

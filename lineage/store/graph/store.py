@@ -188,6 +188,7 @@ class CypherStore:
     drop_buffered_texts = _writing(event_buffer.drop_buffered_texts)
 
     find_datasets = _reading(search.find_datasets)
+    forgotten_datasets = _reading(search.forgotten_datasets)
     count_search = _reading(search.count_search)
     search = _reading(search.search)
 

@@ -446,7 +446,8 @@ MATCH (n:Job) RETURN n.key AS key
 
 // name: live_datasets
 MATCH (n:`Table`) WHERE n.dropped_at IS NULL
-RETURN n.key AS key, n.namespace AS namespace, n.full_name AS name, n.kind AS kind, n.facts AS facts
+RETURN n.key AS key, n.namespace AS namespace, n.full_name AS name, n.kind AS kind, n.facts AS facts,
+       n.tags AS tags
 
 // name: all_dataset_keys
 MATCH (n:`Table`) RETURN n.key AS key

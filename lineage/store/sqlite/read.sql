@@ -543,7 +543,8 @@ SELECT n.key AS key FROM buffered_text AS n WHERE n.buffered_at < :buffered_at A
 SELECT n.key AS key FROM a_job AS n
 
 -- name: live_datasets
-SELECT n.key AS key, d.namespace AS namespace, d.full_name AS name, d.kind AS kind, d.facts AS facts
+SELECT n.key AS key, d.namespace AS namespace, d.full_name AS name, d.kind AS kind, d.facts AS facts,
+       d.tags AS "tags texts"
 FROM node AS n JOIN dataset AS d ON d.id = n.id WHERE d.dropped_at IS NULL
 
 -- name: all_dataset_keys

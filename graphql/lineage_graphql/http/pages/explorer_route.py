@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gzip
 from functools import cache
 from importlib import resources
 
 from fastapi import APIRouter
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
 
 from lineage_graphql.http.pages.page_policy import page_headers
@@ -31,12 +33,16 @@ def explorer_router(*, offers_editor: bool) -> APIRouter:
         return HTMLResponse(index, headers=page_headers(scripts=True))
 
     @router.get("/explorer/{name}")
-    async def file(name: str) -> Response:
-        """Return one file of the page."""
+    async def file(name: str, request: Request) -> Response:
+        """Return one file of the page, compressed for who accepts it: the script is three times as long without."""
         content, kind = _files().get(name), _TYPES.get(name.rpartition(".")[2])
         if content is None or kind is None:
             return Response(status_code=404)
-        return Response(content, media_type=kind, headers=page_headers())
+        headers = {**page_headers(), "Vary": "Accept-Encoding"}
+        accepted = [one.strip() for one in request.headers.get("Accept-Encoding", "").split(",")]
+        if "gzip" in accepted:
+            content, headers = _compressed(name), {**headers, "Content-Encoding": "gzip"}
+        return Response(content, media_type=kind, headers=headers)
 
     return router
 
@@ -45,3 +51,8 @@ def explorer_router(*, offers_editor: bool) -> APIRouter:
 def _files() -> dict[str, bytes]:
     folder = resources.files("lineage_graphql").joinpath("explorer")
     return {entry.name: entry.read_bytes() for entry in folder.iterdir()}
+
+
+@cache
+def _compressed(name: str) -> bytes:
+    return gzip.compress(_files()[name], mtime=0)

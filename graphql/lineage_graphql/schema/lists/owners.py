@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Annotated
 
 import strawberry
 
 from lineage.model.facts import facts_from
 from lineage.store.protocol import GraphStore
-from lineage.store.values import StoredDataset
+from lineage.store.values import LiveDataset, StoredDataset
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.fields import Long, argument, argument_text, doc_field
@@ -25,7 +26,7 @@ from lineage_graphql.schema.paging import (
     page_arguments,
 )
 
-__all__ = ["OwnerQueries"]
+__all__ = ["OwnerQueries", "count_tables"]
 
 _MOST_OWNERS = 500
 
@@ -89,15 +90,20 @@ def _owners_in(facts: str | None) -> set[str]:
 
 
 def _owners(store: GraphStore) -> Owners:
-    counts: Counter[str] = Counter()
-    unowned = 0
-    for dataset in store.live_datasets():
-        names = _owners_in(dataset.facts)
-        counts.update(names)
-        unowned += not names
-    found = sorted(counts.items(), key=lambda one: (-one[1], one[0]))
+    found, unowned = count_tables(store, lambda one: _owners_in(one.facts))
     return Owners(
         nodes=[Owner(name=name, table_count=Long(count)) for name, count in found[:_MOST_OWNERS]],
         total_count=Long(len(found)),
         unowned_tables=Long(unowned),
     )
+
+
+def count_tables(store: GraphStore, names_of: Callable[[LiveDataset], set[str]]) -> tuple[list[tuple[str, int]], int]:
+    """Return names with the number of their tables, most first, and the number of tables without a name."""
+    counts: Counter[str] = Counter()
+    without = 0
+    for dataset in store.live_datasets():
+        names = names_of(dataset)
+        counts.update(names)
+        without += not names
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0])), without

@@ -78,6 +78,10 @@ class AdjacentQueries:
         kinds: Kinds = None,
         as_of: AsOf = None,
         max_edges: Annotated[int, argument("Maximum number of edges.")] = 500,
+        within: Annotated[
+            list[str] | None,
+            argument("Return only edges whose ends are both of these keys; `counts` and the other totals are of all."),
+        ] = None,
     ) -> Adjacent:
         """Return one hop with its edges."""
         info.context.require(Role.READER)
@@ -86,7 +90,10 @@ class AdjacentQueries:
         wanted = some_of("kinds", kinds) or tuple(EdgeKind)
         find = find_keys(info.context, of)
         at = in_utc(as_of) if as_of else None
-        found: _EdgesAround = await info.context.ask(lambda store: _find(store, find(store), direction, wanted, at))
+        inside = None if within is None else frozenset(within)
+        found: _EdgesAround = await info.context.ask(
+            lambda store: _find(store, find(store), direction, wanted, at, inside)
+        )
         ends = {end for near in found.ends.values() for end in near}
         shown = found.edges[:max_edges]
         return Adjacent(
@@ -102,20 +109,30 @@ class AdjacentQueries:
 
 class _EdgesAround(NamedTuple):
     edges: list[StoredEdge]
+    """Sorted; only those within some keys, if there are any."""
     ends: dict[str, set[str]]
     """What is at the other ends, by the key that was asked about."""
 
 
 def _find(
-    store: GraphStore, keys: Collection[str], direction: Direction, kinds: Collection[EdgeKind], as_of: datetime | None
+    store: GraphStore,
+    keys: Collection[str],
+    direction: Direction,
+    kinds: Collection[EdgeKind],
+    as_of: datetime | None,
+    within: Collection[str] | None,
 ) -> _EdgesAround:
     tables = [key for key in keys if not is_column_key(key)]
     columns = [column.key for column in columns_at(store, tables, as_of)] if tables else []
     ends: dict[str, set[str]] = {key: set() for key in keys}
     edges: dict[tuple[str, ...], StoredEdge] = {}
-    for hop in store.expand(sorted({*keys, *columns}), direction, kinds=kinds, as_of=as_of):
+    hops = store.expand(sorted({*keys, *columns}), direction, kinds=kinds, as_of=as_of)
+    asked = {via: [ends[key] for key in {via, dataset_of(via)} & ends.keys()] for via in {hop.via for hop in hops}}
+    for hop in hops:
         edge = hop.edge
-        edges[edge.source, edge.target, edge.kind, edge.job, str(edge.valid_from)] = edge
-        for asked in {hop.via, dataset_of(hop.via)} & ends.keys():
-            ends[asked].add(edge.target if direction is Direction.DOWNSTREAM else edge.source)
+        end = edge.target if direction is Direction.DOWNSTREAM else edge.source
+        for near in asked[hop.via]:
+            near.add(end)
+        if within is None or (edge.source in within and edge.target in within):
+            edges[edge.source, edge.target, edge.kind, edge.job, str(edge.valid_from)] = edge
     return _EdgesAround([edges[key] for key in sorted(edges)], ends)

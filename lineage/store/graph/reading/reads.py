@@ -93,7 +93,12 @@ def live_datasets(transaction: Transaction) -> list[LiveDataset]:
     """Return what an overview needs of all datasets but dropped ones, sorted by key."""
     kinds = {str(kind): kind for kind in DatasetKind}
     rows = transaction.read(query("live_datasets"), [{}])
-    found = (LiveDataset(row["key"], row["namespace"], row["name"], kinds[row["kind"]], row["facts"]) for row in rows)
+    found = (
+        LiveDataset(
+            row["key"], row["namespace"], row["name"], kinds[row["kind"]], row["facts"], tuple(row["tags"] or ())
+        )
+        for row in rows
+    )
     return sorted(found, key=lambda one: one.key)
 
 

@@ -13,7 +13,7 @@ from lineage.store.graph.records import dataset_from
 from lineage.store.graph.statements import query
 from lineage.store.values import SearchHit, StoredDataset
 
-__all__ = ["count_search", "find_datasets", "search"]
+__all__ = ["count_search", "find_datasets", "forgotten_datasets", "search"]
 
 _SEARCHES: dict[str, tuple[str, ...]] = {"Table": ("search_datasets", "search_aliases"), "Column": ("search_columns",)}
 _WITH_TAGS: dict[str, tuple[str, ...]] = {"Table": ("datasets_with_tags",), "Column": ("columns_with_tags",)}
@@ -97,7 +97,7 @@ def _find_datasets(transaction: Transaction, wanted: str) -> list[StoredDataset]
     for candidates, names in tiers:
         matches = [one for one in candidates() if any(text.lower() == lower for text in names(one))]
         if len(matches) > 1:  # what nothing states any more is meant only if nothing else has the name
-            forgotten = set(_forgotten(transaction))
+            forgotten = set(forgotten_datasets(transaction))
             matches = [one for one in matches if one.key not in forgotten] or matches
         exact = [one for one in matches if wanted in names(one)]
         if matches:
@@ -153,13 +153,13 @@ def _asked(
     transaction: Transaction, text: str, tags: Collection[str]
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, Any]]:
     # The embedded store cannot tell the type of an empty list.
-    forgotten = ["", *_forgotten(transaction)]
+    forgotten = ["", *forgotten_datasets(transaction)]
     if not text:
         return _WITH_TAGS, {"tags": sorted(set(tags)), "forgotten": forgotten}
     return _SEARCHES, {"text": text, "tags": ["", *sorted(set(tags))], "forgotten": forgotten}
 
 
-def _forgotten(transaction: Transaction) -> list[str]:
+def forgotten_datasets(transaction: Transaction) -> list[str]:
     """Return the datasets that only retired jobs read or write, and that were not seen since these were retired."""
     rows = transaction.read(query("datasets_of_retired_jobs"), [{}])
     keys = sorted(row["dataset"] for row in rows if row["last_seen"] < row["retired_at"])

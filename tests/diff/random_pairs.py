@@ -90,7 +90,13 @@ def _edit(rng: random.Random, tree: exp.Expr) -> Iterator[str]:
 
 
 def _laboratory(rng: random.Random) -> duckdb.DuckDBPyConnection:
-    connection = duckdb.connect(config={"threads": 1})
+    # A query of some joins may want gigabytes: beyond the limit it is refused. Nothing is written to disk instead.
+    limits: dict[str, str | bool | int | float | list[str]] = {
+        "threads": 1,
+        "memory_limit": "256MB",
+        "temp_directory": "",
+    }
+    connection = duckdb.connect(config=limits)
     for table, columns in TABLES.items():
         listed = ", ".join(f"{name} {_TYPES[kind]}" for name, kind in columns.items())
         connection.execute(f"CREATE TABLE {table} ({listed})")

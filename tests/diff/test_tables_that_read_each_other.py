@@ -40,3 +40,19 @@ def test_an_edit_reaches_the_other_table(name: str, tmp_path: Path) -> None:
         (tmp_path / folder / "a.sql").write_text(written, encoding="utf-8")
     found = diff_revisions(tmp_path / "base", tmp_path / "head", options=RevisionOptions(dialect=dialect))
     assert "v" in {one.title.lower() for one in found.affected}
+
+
+@pytest.mark.parametrize("condition", ["b > 1", "b > 2"])
+def test_a_cte_of_unknown_columns_that_becomes_a_view_changes_nothing(tmp_path: Path, condition: str) -> None:
+    reader = "create view f as {} select c.a, c.b * 2 as d from c"
+    texts = {
+        "base/f.sql": reader.format("with c as (select * from w where b > 1)"),
+        "head/f.sql": reader.format(""),
+        "head/c.sql": f"create view c as select * from w where {condition}",
+    }
+    for name, text in texts.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    found = diff_revisions(tmp_path / "base", tmp_path / "head", options=RevisionOptions(dialect="duckdb"))
+    effects = {one.title: str(one.effect) for one in found.tables.values()}
+    assert effects == {"c": "added", "f": "cosmetic" if condition == "b > 1" else "changed"}

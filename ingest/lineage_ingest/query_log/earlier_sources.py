@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 from itertools import chain
 from operator import attrgetter
 
-from lineage.model.batch import DatasetChange, EdgeRecord, LineageBatch, RunRecord, definition_job_key
+from lineage.model.batch import DatasetChange, EdgeRecord, JobRecord, LineageBatch, RunRecord, definition_job_key
 from lineage.model.names import ColumnPath, column_key, dataset_of, split_column_key
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage.store.planning.graph_state import change_key
@@ -23,7 +23,7 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge
 from lineage_ingest.batch.column_names import TODAY, ColumnNames
 from lineage_ingest.batch.composition import edges_past, merged_edge
-from lineage_ingest.batch.restated_jobs import StatedOutput, observe_again, stated_outputs
+from lineage_ingest.batch.restated_jobs import observe_again, stated_outputs
 from lineage_ingest.query_log.earlier_graph import record_of
 
 __all__ = ["copies_of_later_logs", "with_earlier_sources"]
@@ -247,7 +247,8 @@ def _restate(
     outputs = stated_outputs(store, sorted(keys), drop.at - _MOMENT)
     views = {one.key for one in store.datasets([o.output for o in outputs]) if one.kind is DatasetKind.VIEW}
     edges: dict[tuple[str, str, str, str, str], EdgeRecord] = {}
-    restated: list[StatedOutput] = []
+    jobs: list[JobRecord] = []
+    at = drop.at - _MOMENT
     for said in outputs:
         if said.output in views or said.output in keys or said.output in gone:
             continue
@@ -260,17 +261,16 @@ def _restate(
         found = edges_past(then, read, keys.__contains__)
         past = [edge for edge in found if (edge.source, edge.target, edge.kind) not in stated]
         if past:
-            restated.append(said)
+            reads = {*said.job.reads, *(dataset_of(edge.source) for edge in past)}
+            jobs.append(replace(observe_again(said.job, at), reads=tuple(sorted(reads))))
             for edge in (*own, *past):
                 _state(edges, edge)
-    if not restated:
+    if not jobs:
         return
-    at = drop.at - _MOMENT
-    jobs = tuple(observe_again(said.job, at) for said in restated)
     named = "\x1f".join(sorted(f"{edge.source}>{edge.target}" for edge in edges.values()))
     digest = _digest(drop.dataset, drop.column, at, named)
     run = RunRecord(f"copies:{digest}", "copies", drop.dataset, at, {"jobs": len(jobs), "edges": len(edges)})
-    yield LineageBatch(run, jobs=jobs, edges=tuple(edges.values()))
+    yield LineageBatch(run, jobs=tuple(jobs), edges=tuple(edges.values()))
 
 
 def _with_sources(

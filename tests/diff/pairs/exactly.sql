@@ -96,3 +96,28 @@ select t.b, q.s from t left join (select a, sum(x + 1) as s from u group by a) q
 select my_function(a) as x, b from t
 -- and
 select my_function(a) as x, c as b from t
+
+-- one of the aggregates of a PIVOT [x_m, y_m]
+select * from (select a, b, c from t) pivot (sum(b) as s, max(b) as m for c in ('p' as x, 'q' as y))
+-- and
+select * from (select a, b, c from t) pivot (sum(b) as s, min(b) as m for c in ('p' as x, 'q' as y))
+
+-- one of the values of a PIVOT [y]
+select * from t pivot (sum(b) for c in ('p' as x, 'q' as y))
+-- and
+select * from t pivot (sum(b) for c in ('p' as x, 'r' as y))
+
+-- one of the values of a PIVOT, whose name is its column's ['q', 'r'] {snowflake}
+select * from (select a, b, c from t) pivot (sum(b) for c in ('p', 'q'))
+-- and
+select * from (select a, b, c from t) pivot (sum(b) for c in ('p', 'r'))
+
+-- the column whose values a PIVOT lists [x]
+select a, x from (select a, b, c, c as d from t) pivot (sum(b) for d in ('p' as x)) where a > 1
+-- and
+select a, x from (select a, b, c, upper(c) as d from t) pivot (sum(b) for d in ('p' as x)) where a > 1
+
+-- what a PIVOT groups by [rows, a, x]
+select a, x from (select a, b, c from t) pivot (sum(b) for c in ('p' as x))
+-- and
+select a, x from (select a + 1 as a, b, c from t) pivot (sum(b) for c in ('p' as x))

@@ -24,7 +24,7 @@ _OTHERS = (
     *("catalog", "parts", "update_from", "use_name", "set_operation", "sub_query", "star", "pivot", "natural", "using"),
     *("ordinal", "column_facet", "order", "window", "group", "from_first", "column_alias"),
 )
-_CHECKS = ("missed", "invented", "one-way", "again", "order", "past", "fresh")
+_CHECKS = ("missed", "invented", "one-way", "again", "order", "past", "fresh", "whole")
 
 
 def main() -> int:

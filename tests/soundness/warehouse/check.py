@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
@@ -15,14 +15,25 @@ from lineage.store import GraphStore, open_store
 from lineage_ingest.query_log.pipeline.engines.opening import EngineKind
 from tests.neo4j_fixture import Neo4jAddress
 from tests.soundness.experiment import WAYS, Outcome, RejectedError
-from tests.soundness.warehouse.fresh import unlike_fresh
+from tests.soundness.warehouse.fresh import unlike_fresh, unlike_whole
 from tests.soundness.warehouse.ingests import Answers, Ingester, ask, day_of, frozen
 from tests.soundness.warehouse.laboratory import Laboratory, Variant
-from tests.soundness.warehouse.tree import Part, RenameTable, Run, State, Warehouse
+from tests.soundness.warehouse.tree import (
+    AddColumn,
+    CreateAs,
+    Drop,
+    DropColumn,
+    Part,
+    RenameColumn,
+    RenameTable,
+    Run,
+    State,
+    Warehouse,
+)
 from tests.soundness.warehouse.world import InvalidError, Lineage, World
 from tests.store.conftest import emptied
 
-__all__ = ["Checker", "Finding", "Settings", "histories", "runs_of", "world_of"]
+__all__ = ["Checker", "Finding", "Settings", "changed_later", "histories", "runs_of", "world_of"]
 
 _ORDERS = range(1, 7)
 
@@ -36,8 +47,8 @@ class Finding:
     missed: DuckDB shows it, and the answer lacks it. unreached: it must be in the answer, and no experiment showed it
     yet. invented: it is in the answer, and nothing leads there. one-way: impact and root cause disagree. again: the
     same input changed the graph. order: another order of ingests gave other answers. past: `as_of` an earlier day is
-    not what was answered then. fresh: what holds now is not what a fresh store of the last files has. crash: an
-    exception. model: DuckDB shows what this test does not know of.
+    not what was answered then. fresh: what holds now is not what a fresh store of the last files has. whole: nor what
+    one has of all parts of the log in one. crash: an exception. model: DuckDB shows what this test does not know of.
     """
 
     kind: str
@@ -138,6 +149,10 @@ class Checker:
             different = self._unlike_fresh(warehouse, store, folder / "input")
             if different is not None:
                 return different
+        if warehouse.way == "log" and "whole" not in self.settings.ignored and not self.settings.store:
+            different = self._unlike_whole(warehouse, lineages[-1], store, folder / "input")
+            if different is not None:
+                return different
         # A log that comes first without the schemas which another states cannot be read like one that comes behind it.
         if warehouse.way == "events" and "order" not in self.settings.ignored:
             found = self._in_another_order(warehouse, lineages[-1], past[-1], runs)
@@ -153,6 +168,13 @@ class Checker:
                 Ingester(warehouse, each, folder, self.settings.engine).state(last, everything=True)
             different = unlike_fresh(store, fresh)
         return Finding("fresh", tuple(different[:12]), "the last day, all projects") if different else None
+
+    def _unlike_whole(self, warehouse: Warehouse, lineage: Lineage, store: GraphStore, folder: Path) -> Finding | None:
+        """Ingest all parts of a log as one into a fresh store; return what differs there."""
+        with tempfile.TemporaryDirectory() as other, open_store(Path(other) / "store.db") as whole:
+            Ingester(warehouse, whole, folder, self.settings.engine).whole()
+            different = unlike_whole(store, whole, changed_later(warehouse) | lineage.broken)
+        return Finding("whole", tuple(different[:12]), "all parts in one log") if different else None
 
     def _in_another_order(
         self, warehouse: Warehouse, lineage: Lineage, straight: Answers, runs: Sequence[Run]
@@ -361,3 +383,23 @@ def world_of(runs: Sequence[Run], world: World | None = None) -> World:
     for run in runs:
         world.apply(run.session, run.step)
     return world
+
+
+def changed_later(warehouse: Warehouse) -> frozenset[str]:
+    """Return the tables, by each of their names, that a part of a log but the first renames, drops, replaces or alters.
+
+    Raises:
+        InvalidError: a statement does not fit.
+    """
+    first, *_ = all_runs = histories(warehouse)
+    world = world_of(first)
+    found: set[str] = set()
+    for run in all_runs[-1][len(first) :]:
+        if isinstance(run.step, RenameTable | RenameColumn | AddColumn | DropColumn | Drop | CreateAs):
+            name = run.step.name
+            with suppress(InvalidError):
+                found.add(world.find(run.session, name).full_name)
+        world.apply(run.session, run.step)
+        if isinstance(run.step, RenameTable):
+            found.add(f"{name.rpartition('.')[0]}.{run.step.new}")
+    return frozenset(found)

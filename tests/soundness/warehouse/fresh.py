@@ -1,16 +1,19 @@
-"""A store that has seen a warehouse's files change, against a fresh one of their last state."""
+"""A store that has seen a warehouse change, against a fresh one: of the last files, or of all parts of a log in one."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
+from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore
 from lineage.store.values import GraphDump
 
-__all__ = ["unlike_fresh"]
+__all__ = ["unlike_fresh", "unlike_whole"]
 
 _LIVE = ("CONTRIBUTES", "REFERENCES", "FEEDS")
+_TABLE = re.compile(r"\b[a-z]\w*\.[a-z]\w*(?=[^\w.])")
 _HISTORY = {"first_seen", "last_seen", "observations", "observed_at", "seconds"}
 
 
@@ -36,19 +39,61 @@ def unlike_fresh(store: GraphStore, fresh: GraphStore) -> list[str]:
     return found
 
 
-def _facts(store: GraphStore, dump: GraphDump) -> set[str]:
-    return {*_edges(dump), *_jobs(store), *(str(one.diagnostic) for one in store.diagnostics())}
+def unlike_whole(store: GraphStore, whole: GraphStore, changed: Collection[str]) -> list[str]:
+    """Return how a log that was ingested in parts differs from the same log ingested whole.
+
+    `changed` are the tables that a later part renames, drops, replaces or alters, and the views that this breaks. What
+    earlier parts made of them was stated by what was known then: facts about them, and what a job says that reads
+    or writes them, are not compared. A column that is gone was known by its schema in one and by its readers in the
+    other, and only a store that had a table's earlier name has it as an alias.
+    """
+    dumps = store.dump(), whole.dump()
+    passed = _jobs_about(store, changed) | _jobs_about(whole, changed)
+    found = [
+        f"parts only: {line}" for line in sorted(_facts(store, dumps[0], passed) - _facts(whole, dumps[1], passed))
+    ]
+    found += [
+        f"whole only: {line}" for line in sorted(_facts(whole, dumps[1], passed) - _facts(store, dumps[0], passed))
+    ]
+    nodes = [_nodes(dump) for dump in dumps]
+    for place in sorted(nodes[0].keys() | nodes[1].keys()):
+        one, other = (each.get(place, {}) for each in nodes)
+        if not one.get("dropped_at") and not other.get("dropped_at"):
+            names = sorted(name for name in one.keys() | other.keys() if one.get(name) != other.get(name))
+            found += [
+                f"{place[1]}: {name} is {one.get(name)}, not {other.get(name)}" for name in names if name != "aliases"
+            ]
+    return [line for line in found if set(_TABLE.findall(line)).isdisjoint(changed)]
 
 
-def _edges(dump: GraphDump) -> Iterator[str]:
+def _jobs_about(store: GraphStore, tables: Collection[str]) -> set[str]:
+    """Return the keys of the jobs that read or write one of these tables, or a view over them."""
+    views = {one.key for one in store.datasets() if one.kind is DatasetKind.VIEW}
+    reached = {one.key for one in store.datasets() if one.name in tables}
+    passed: set[str] = set()
+    while more := {
+        job.key: job.writes for job in store.jobs() if job.key not in passed and reached & {*job.reads, *job.writes}
+    }:
+        passed |= more.keys()
+        reached |= views & {key for writes in more.values() for key in writes}
+    return passed
+
+
+def _facts(store: GraphStore, dump: GraphDump, passed: Collection[str] = ()) -> set[str]:
+    """Return the live edges, jobs and diagnostics, but for those of the jobs that are passed over."""
+    said = {str(one.diagnostic) for one in store.diagnostics() if one.job not in passed}
+    return {*_edges(dump, passed), *_jobs(store, passed), *said}
+
+
+def _edges(dump: GraphDump, passed: Collection[str]) -> Iterator[str]:
     for kind, start, end, properties in dump.relationships:
-        if kind in _LIVE:
+        if kind in _LIVE and properties["job"] not in passed:
             yield f"{start} {kind} {end} {_lasting(properties)}"
 
 
-def _jobs(store: GraphStore) -> Iterator[str]:
+def _jobs(store: GraphStore, passed: Collection[str]) -> Iterator[str]:
     for job in store.jobs():
-        if job.retired_at is None:
+        if job.retired_at is None and job.key not in passed:
             yield f"{job.key} reads {job.reads}, writes {job.writes}, {job.completeness}"
 
 

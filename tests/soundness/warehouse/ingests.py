@@ -65,9 +65,16 @@ class Ingester:
 
     def part(self, number: int) -> None:
         """Ingest a part of the log."""
-        part = self._warehouse.parts[number]
+        self._log([number])
+
+    def whole(self) -> None:
+        """Ingest all parts of the log as one file."""
+        self._log(range(len(self._warehouse.parts)))
+
+    def _log(self, numbers: Sequence[int]) -> None:
+        number = numbers[-1]
         path = self._folder / f"log{number}.jsonl"
-        lines = [json.dumps(row) for row in self._rows(part, number)]
+        lines = [json.dumps(row) for each in numbers for row in self._rows(self._warehouse.parts[each], each)]
         path.write_text("\n".join(lines) + "\n", encoding="utf-8")
         given = LogInput(source_named("generic", dialect=DIALECT), (str(path),))
         with open_engine(given, self._engine, SparkOptions()) as engine:

@@ -143,7 +143,8 @@ class TableForm:
         order = digest("stored", rows, self.order, *more)
         volatile = {value.digest for _, value in self.columns if value.stability >= Stability.MOMENT}
         keys = frozenset(key for key in self.keys if not key & volatile)
-        rest = self.rest and digest("rest", self.rest, rows)
+        is_stable = self.all_stability is Stability.STABLE
+        rest = self.rest if is_stable else self.rest and digest("rest", self.rest, rows)
         return TableForm(rows, columns, order, rest, self.is_ordered, keys=keys)
 
     def as_given(self, name: str) -> TableForm:

@@ -14,6 +14,7 @@ from lineage.sql.canonical.forms.digests import Part, digest, tree_digest
 from lineage.sql.canonical.forms.table_form import ClauseForm, TableForm, ValueForm, base_table, worst
 from lineage.sql.canonical.readers.function_kinds import FunctionKinds
 from lineage.sql.canonical.readers.lookup_joins import finds_one_row
+from lineage.sql.canonical.readers.pivot_reader import pivoted
 from lineage.sql.canonical.readers.value_forms import Expressions, conditions
 from lineage.sql.resolve.identifiers import identifiers_of
 
@@ -23,7 +24,7 @@ Lookup = Callable[[str], TableForm | None]
 """Returns the form of the table with a full name; None if nothing is known of it."""
 
 _JOIN = frozenset(("this", "on", "side", "kind", "using"))
-_TABLE = frozenset(("this", "db", "catalog", "alias", "joins"))
+_TABLE = frozenset(("this", "db", "catalog", "alias", "joins", "pivots"))
 _SIDES = frozenset(("", "LEFT", "RIGHT", "FULL"))
 _KINDS = frozenset(("", "INNER", "OUTER", "CROSS"))
 
@@ -146,7 +147,7 @@ class FromReader(ABC):
             relation = self._table(node, block)
             name = alias.this if alias is not None else node.this
         elif isinstance(node, exp.Subquery):
-            allow_only(node, frozenset(("this", "alias")))
+            allow_only(node, frozenset(("this", "alias", "pivots")))
             relation = self._aliased(self.query(node.this, block.parent, block.ctes), alias)
             name = alias.this if alias is not None else None
         elif isinstance(node, exp.Values):
@@ -155,6 +156,14 @@ class FromReader(ABC):
             name = alias.this if alias is not None else None
         else:
             raise UnsupportedError
+        item = self._named(name, relation, block)
+        for pivot in node.args.get("pivots") or ():
+            alias = pivot.args.get("alias")
+            made = self._aliased(pivoted(pivot, item, block, self._expressions, self._text), alias)
+            item = self._named(alias.this if alias is not None else name, made, block)
+        return item
+
+    def _named(self, name: exp.Expr | None, relation: TableForm, block: BlockForm) -> FromItem:
         if isinstance(name, exp.Identifier):
             return FromItem(str(self._identifiers.alias(name)), relation)
         return FromItem(f"\x00{len(block.items)}{digest(relation.rows)}", relation)

@@ -17,13 +17,14 @@ from lineage.sql.resolve.rules.nested import element_of, nested_or_plain
 from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.structs.struct_fields import fields_of, type_of
 from lineage.sql.resolve.structs.struct_types import element_type, is_map
-from lineage.sql.resolve.transformation_codes import TRANSFORMATION
+from lineage.sql.resolve.transformation_codes import IDENTITY, TRANSFORMATION
 
 __all__ = ["generated_columns", "inlined_fields"]
 
 _MAPS = (exp.Map, exp.VarMap, exp.ToMap, exp.StrToMap, exp.MapFromEntries)
 _EXPLODE = (exp.Explode, exp.ExplodeOuter)
 _POSEXPLODE = (exp.Posexplode, exp.PosexplodeOuter)
+_GIVE_TYPE = "give the type of the column in a schema"
 _GENERATORS = frozenset(("json_tuple", "variant_explode", "variant_explode_outer", "parse_url_tuple"))
 
 
@@ -98,7 +99,11 @@ def _unnested(resolver: Resolver, item: exp.Expr, scope: Scope) -> list[tuple[st
         value = element_of(value)
         depth = None if depth is None else depth - 1
     if item.expressions and not _is_list(resolver, value) and fields_of(resolver, value) is None:
-        _report(resolver, item, "unnest", "give the type of the column in a schema")
+        _report(resolver, item, "unnest", _GIVE_TYPE)
+    elif isinstance(item.parent, exp.Select) and isinstance(item.this, exp.Column) and _is_untyped(resolver, value):
+        message = "the type of what `unnest` reads is not known: of a struct, each field is a column"
+        hint = f"{_GIVE_TYPE}, or name the element of a list: unnest(…) AS a"
+        resolver.report(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message, item, hint=hint)
     return [] if _is_list(resolver, value) else list(_columns_of(resolver, value, depth))
 
 
@@ -109,6 +114,12 @@ def _columns_of(resolver: Resolver, value: Sources, depth: int | None) -> Iterat
         inner = resolver.field(value, [name])
         deeper = [] if below == 0 or _is_list(resolver, inner) else list(_columns_of(resolver, inner, below))
         yield from deeper or [(name, inner)]
+
+
+def _is_untyped(resolver: Resolver, value: Sources) -> bool:
+    """Return whether a value is a stored column of a type that is not known."""
+    is_stored = not isinstance(value, Composite) and all(effect == IDENTITY for _, effect in value)
+    return bool(value) and is_stored and type_of(resolver, value) is None
 
 
 def _is_list(resolver: Resolver, value: Sources) -> bool:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Callable, Container
 from math import prod
 
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
+from lineage.sql.resolve.identifiers import Identifiers
 from lineage.sql.resolve.relations import STAR, FunctionTable, Relation, RowSources, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver, relation_rule
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.scopes.scope import Scope
 from lineage.sql.resolve.transformation_codes import CONDITIONAL, FILTER, GROUP_BY, IDENTITY
 
-__all__ = ["pivot_relation"]
+__all__ = ["listed_names", "pivot_relation"]
 
 
 def pivot_relation(
@@ -67,7 +68,7 @@ def _pivot(resolver: Resolver, pivot: exp.Expr, relation: Relation, scope: Scope
                 absorb(value, sources, CONDITIONAL, pivot)
             absorb(value, decided, IDENTITY, None)
         return _open_pivot(names, columns, aggregated, rows)
-    made = _listed_names(resolver, pivot)
+    made = listed_names(resolver.identifiers, pivot, resolver.written_text)
     for position, name in enumerate(made):
         value = dict(aggregated[position % len(aggregated)]) if aggregated else {}
         absorb(value, decided, IDENTITY, None)
@@ -90,20 +91,19 @@ def _without(relation: Relation, names: Container[str]) -> list[tuple[str, Sourc
     return [(name, sources) for name, sources in relation.columns() if name not in names]
 
 
-def _listed_names(resolver: Resolver, pivot: exp.Expr) -> list[str]:
-    """Return the names of the columns that PIVOT makes of listed values, in order.
+def listed_names(identifiers: Identifiers, pivot: exp.Expr, written: Callable[[exp.Expr], str]) -> list[str]:
+    """Return the names of the columns that PIVOT makes of listed values, in order; `written` gives a value's text.
 
     The parser names them after the aliases of the aggregates. In Oracle and BigQuery one aggregate may have none: its
     columns are called as the values alone. Oracle calls a column of a string without an alias as the string is written.
     """
-    made = [resolver.identifiers.column(name) for name in pivot.args.get("columns") or ()]
-    aliases = [resolver.identifiers.alias(a.args["alias"]) for a in pivot.expressions if isinstance(a, exp.Alias)]
+    made = [identifiers.column(name) for name in pivot.args.get("columns") or ()]
+    aliases = [identifiers.alias(a.args["alias"]) for a in pivot.expressions if isinstance(a, exp.Alias)]
     fields: list[exp.Expr] = pivot.args.get("fields") or []
-    if resolver.naming.dialect.pivot_names_quote_strings and len(fields) == 1 and isinstance(fields[0], exp.In):
-        values = [_name_of_value(resolver, value) for value in fields[0].expressions]
+    if identifiers.dialect.pivot_names_quote_strings and len(fields) == 1 and isinstance(fields[0], exp.In):
+        values = [_name_of_value(identifiers, value, written) for value in fields[0].expressions]
         suffixes = [
-            "_" + resolver.identifiers.alias(a.args["alias"]) if isinstance(a, exp.Alias) else ""
-            for a in pivot.expressions
+            "_" + identifiers.alias(a.args["alias"]) if isinstance(a, exp.Alias) else "" for a in pivot.expressions
         ]
         return [value + suffix for value in values for suffix in suffixes]
     listed = prod(len(field.expressions) for field in fields if isinstance(field, exp.In))
@@ -115,20 +115,19 @@ def _listed_names(resolver: Resolver, pivot: exp.Expr) -> list[str]:
         value = made[at].removeprefix(aliases[0] + "_") if made[at].startswith(aliases[0] + "_") else made[at]
         value = value.removesuffix("_" + aliases[0])
         found += [
-            named[resolver.identifiers.alias(a.args["alias"])] if isinstance(a, exp.Alias) else value
-            for a in pivot.expressions
+            named[identifiers.alias(a.args["alias"])] if isinstance(a, exp.Alias) else value for a in pivot.expressions
         ]
     return found
 
 
-def _name_of_value(resolver: Resolver, value: exp.Expr) -> str:
+def _name_of_value(identifiers: Identifiers, value: exp.Expr, written: Callable[[exp.Expr], str]) -> str:
     if isinstance(value, exp.PivotAlias | exp.Alias):
-        return resolver.identifiers.alias(value.args["alias"])
+        return identifiers.alias(value.args["alias"])
     if isinstance(value, exp.Tuple):
-        return "_".join(_name_of_value(resolver, part) for part in value.expressions)
+        return "_".join(_name_of_value(identifiers, part, written) for part in value.expressions)
     if isinstance(value, exp.Literal):
         return f"'{value.this}'" if value.is_string else str(value.this)
-    return resolver.naming.dialect.fold_column(resolver.written_text(value))
+    return identifiers.dialect.fold_column(written(value))
 
 
 def _decided_by_data(resolver: Resolver, field: exp.Expr, scope: Scope) -> Sources | None:

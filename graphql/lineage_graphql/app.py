@@ -32,7 +32,7 @@ from lineage_graphql.http.pages.explorer_route import explorer_router
 from lineage_graphql.http.problems import problem, refusal_response
 from lineage_graphql.http.store_route import store_router
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
-from lineage_graphql.readiness import Readiness
+from lineage_graphql.monitoring.readiness import Readiness
 from lineage_graphql.schema.root import schema
 from lineage_graphql.service_state import ServiceState
 from lineage_graphql.settings import Settings

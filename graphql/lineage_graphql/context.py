@@ -35,8 +35,8 @@ from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Caller, Role, TokenProblem
 from lineage_graphql.limits.reached_budget import ReachedBudget
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
+from lineage_graphql.monitoring.telemetry import current_span, tracer
 from lineage_graphql.settings import Limits
-from lineage_graphql.telemetry import current_span, tracer
 
 __all__ = ["Ask", "Context", "LineageInfo", "Loaders", "Work"]
 

@@ -12,7 +12,7 @@ from lineage_graphql.access.authenticate import Authenticator
 from lineage_graphql.access.roles import Caller, TokenProblem
 from lineage_graphql.admission import Admission
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
-from lineage_graphql.readiness import Readiness
+from lineage_graphql.monitoring.readiness import Readiness
 from lineage_graphql.settings import Settings
 
 __all__ = ["ServiceState"]

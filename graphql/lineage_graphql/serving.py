@@ -22,8 +22,8 @@ from lineage.store import open_store
 from lineage_graphql.app import make_app
 from lineage_graphql.http.middleware import request_id
 from lineage_graphql.http.timed_connection import TimedConnection
+from lineage_graphql.monitoring.telemetry import set_up_tracing
 from lineage_graphql.settings import Settings
-from lineage_graphql.telemetry import set_up_tracing
 
 __all__ = ["AddressError", "UnsafeSettingsError", "check", "make_worker", "serve", "server_options"]
 

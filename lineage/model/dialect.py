@@ -198,7 +198,7 @@ class Dialect:
     """`UNNEST(array of rows)` in FROM returns a column for each field (Trino)."""
     flattens_to_six_columns: bool = False
     """FLATTEN returns SEQ, KEY, PATH, INDEX, VALUE and THIS: https://docs.snowflake.com/en/sql-reference/functions/flatten"""
-    has_remote_functions: bool = False
+    functions_read_tables: bool = False
     """`remote(…)`, `cluster(…)`, `mysql(…)` and the like in FROM name a table: https://clickhouse.com/docs/sql-reference/table-functions"""
     chains_functions: bool = False
     """`name.upper()` calls a function on the column: DuckDB, Function Chaining via the Dot Operator."""

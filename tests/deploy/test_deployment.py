@@ -15,8 +15,8 @@ import pytest
 import yaml  # type: ignore[import-untyped]
 from prometheus_client import REGISTRY
 
-from lineage_graphql import metrics
-from lineage_graphql.ingest_ages import LAST_INGEST, STORE_UP
+from lineage_graphql.monitoring import metrics
+from lineage_graphql.monitoring.ingest_ages import LAST_INGEST, STORE_UP
 from tests.docs.runner import parse
 
 DEPLOY = Path(__file__).parents[2] / "deploy"

@@ -26,7 +26,7 @@ from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.http.abandoned import unless_abandoned
 from lineage_graphql.http.pages.editor_route import editor_page
 from lineage_graphql.http.problems import STATUS
-from lineage_graphql.metrics import REFUSALS
+from lineage_graphql.monitoring.metrics import REFUSALS
 from lineage_graphql.schema.root import schema
 from lineage_graphql.service_state import ServiceState
 

@@ -20,9 +20,9 @@ from lineage_graphql.http.foreign_pages import is_foreign, refusal_of_foreign
 from lineage_graphql.http.problems import problem
 from lineage_graphql.http.request_bodies import most_bytes
 from lineage_graphql.limits.request_rate import RequestRate
-from lineage_graphql.metrics import REQUEST_SECONDS, REQUESTS
+from lineage_graphql.monitoring.metrics import REQUEST_SECONDS, REQUESTS
+from lineage_graphql.monitoring.telemetry import current_span, tracer
 from lineage_graphql.settings import Settings
-from lineage_graphql.telemetry import current_span, tracer
 
 __all__ = ["Guard", "request_id"]
 

@@ -19,7 +19,7 @@ from lineage_graphql.event_writer import EventWriter
 from lineage_graphql.http.openapi import BATCH_ANSWER, BATCH_BODY, EVENT_ANSWER, EVENT_BODY
 from lineage_graphql.http.problems import problem, refusal_response
 from lineage_graphql.http.request_bodies import read_body
-from lineage_graphql.metrics import EVENTS, INGEST_LAG
+from lineage_graphql.monitoring.metrics import EVENTS, INGEST_LAG
 from lineage_graphql.service_state import ServiceState
 
 if TYPE_CHECKING:

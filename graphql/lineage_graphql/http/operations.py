@@ -13,7 +13,7 @@ from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.problems import refusal_response
-from lineage_graphql.ingest_ages import ingest_ages
+from lineage_graphql.monitoring.ingest_ages import ingest_ages
 from lineage_graphql.service_state import ServiceState
 
 __all__ = ["operations_router"]

@@ -34,7 +34,7 @@ from lineage_graphql.access.roles import Caller, Role, TokenProblem
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.limits.document_cache import DocumentCache
 from lineage_graphql.limits.query_cost import measure
-from lineage_graphql.metrics import COST
+from lineage_graphql.monitoring.metrics import COST
 from lineage_graphql.settings import Limits
 
 __all__ = ["SentDocument", "read_document"]

@@ -16,7 +16,7 @@ from lineage_graphql.access.roles import TokenProblem
 from lineage_graphql.context import Context
 from lineage_graphql.errors import ErrorCode, RefusedError, client_error
 from lineage_graphql.limits.documents import InvalidDocumentError, SentDocument, read_document
-from lineage_graphql.metrics import REFUSALS
+from lineage_graphql.monitoring.metrics import REFUSALS
 
 __all__ = ["WithinLimits"]
 

@@ -15,7 +15,7 @@ from lineage_ingest.dbt.artifacts.seed_files import header_of
 from lineage_ingest.dbt.artifacts.target_folder import Artifacts
 from lineage_ingest.dbt.artifacts.unread_columns import outlines_of
 
-__all__ = ["catalog_columns", "described_columns", "seed_columns", "told_apart"]
+__all__ = ["catalog_columns", "described_columns", "seed_columns", "comparable_columns"]
 
 
 def catalog_columns(artifacts: Artifacts, unique_id: str, naming: Naming) -> tuple[ColumnSchema, ...]:
@@ -24,7 +24,7 @@ def catalog_columns(artifacts: Artifacts, unique_id: str, naming: Naming) -> tup
     return tuple(ColumnSchema(fold(name, quoted=True), kind) for name, kind in artifacts.catalog.get(unique_id, ()))
 
 
-def told_apart(columns: Iterable[ColumnSchema]) -> list[tuple[str, str, str | None]]:
+def comparable_columns(columns: Iterable[ColumnSchema]) -> list[tuple[str, str, str | None]]:
     """Return columns as values for a digest: a name with another spelling is equal to the one without."""
     return [(one.name, one.name.spelling if isinstance(one.name, Spelled) else "", one.data_type) for one in columns]
 

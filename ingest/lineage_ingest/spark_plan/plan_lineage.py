@@ -17,7 +17,7 @@ from lineage_ingest.spark_plan.frames import CutFrame, KnownFrames
 from lineage_ingest.spark_plan.plan_reader import PlanReader
 from lineage_ingest.spark_plan.plan_tree import PlanNode, read_plan
 from lineage_ingest.spark_plan.plan_writes import (
-    DatasetDrop,
+    DropOrRename,
     TargetedWrite,
     change_of,
     commands_of,
@@ -66,7 +66,7 @@ class PlanLineage:
     root: PlanNode
     writes: list[WriteLineage] = field(default_factory=list)
     views: list[WriteLineage] = field(default_factory=list)
-    change: DatasetDrop | None = None
+    change: DropOrRename | None = None
     is_silent: bool = False
     output: tuple[int, ...] = ()
     """The ids of the attributes that the query has."""

@@ -15,7 +15,7 @@ from lineage_ingest.spark_plan.tables.datasets import Catalogs, Dataset, of_path
 from lineage_ingest.spark_plan.tables.jdbc_names import jdbc_dataset
 from lineage_ingest.spark_plan.tables.sources import table_of
 
-__all__ = ["DatasetDrop", "TargetedWrite", "change_of", "commands_of", "is_silent", "targets_of"]
+__all__ = ["DropOrRename", "TargetedWrite", "change_of", "commands_of", "is_silent", "targets_of"]
 
 _CHANGES_ROWS = frozenset({"MERGE", "UPDATE", "DELETE"})
 """Operations after which the rows that they do not touch are there as before."""
@@ -64,7 +64,7 @@ class TargetedWrite:
 
 
 @frozen
-class DatasetDrop:
+class DropOrRename:
     """A dataset that a command drops, or renames to `other`."""
 
     kind: ChangeKind
@@ -110,22 +110,22 @@ def targets_of(
     return [TargetedWrite(replace(one, columns=columns), query, operation, names, appends, creates) for one in found]
 
 
-def change_of(root: PlanNode, catalogs: Catalogs) -> DatasetDrop | None:
+def change_of(root: PlanNode, catalogs: Catalogs) -> DropOrRename | None:
     """Return the dataset that a command drops or renames, if it is such a command."""
     properties = root.properties
     match root.name:
         case "DropTable" | "DropView":
             child = root.node("child")
             found = _identified(child, catalogs) if child is not None else None
-            return DatasetDrop(ChangeKind.DROP, found) if found is not None else None
+            return DropOrRename(ChangeKind.DROP, found) if found is not None else None
         case "DropTableCommand" if isinstance(properties.get("tableName"), list):
-            return DatasetDrop(ChangeKind.DROP, catalogs.catalog_table({"table": properties["tableName"]}))
+            return DropOrRename(ChangeKind.DROP, catalogs.catalog_table({"table": properties["tableName"]}))
         case "AlterTableRenameCommand":
             old, new = properties.get("oldName"), properties.get("newName")
             if isinstance(old, list) and isinstance(new, list):
                 merged = [mine or before for mine, before in zip(new, old, strict=False)]
                 tables = [catalogs.catalog_table({"table": one}) for one in (old, merged)]
-                return DatasetDrop(ChangeKind.RENAME, tables[0], tables[1])
+                return DropOrRename(ChangeKind.RENAME, tables[0], tables[1])
         case "RenameTable":
             child, new = root.node("child"), properties.get("newName")
             found = _identified(child, catalogs) if child is not None else None
@@ -133,7 +133,7 @@ def change_of(root: PlanNode, catalogs: Catalogs) -> DatasetDrop | None:
                 old = [child.properties.get("catalog"), *child.properties["identifier"]]
                 other = catalogs.catalog_table({"table": [*old[: -len(new)], *new] if len(new) < len(old) else new})
                 before = catalogs.catalog_table({"table": old})
-                return DatasetDrop(ChangeKind.RENAME, before, other)
+                return DropOrRename(ChangeKind.RENAME, before, other)
     return None
 
 

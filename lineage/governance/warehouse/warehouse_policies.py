@@ -193,9 +193,20 @@ def load_warehouse_policies(store: GraphStore, columns: Collection[str] = ()) ->
     """
     heads = store.select_jobs(JobSelection(kinds=(JobKind.POLICY,)))
     jobs = store.jobs([one.key for one in heads]) if heads else []
-    state = PolicyState()
     datasets = {key for job in jobs for key in job.reads}
-    ends = _ends(store, jobs, datasets)
+    state = _replayed(jobs, _ends(store, jobs, datasets))
+    asked = {dataset_of(key) for key in columns} | datasets
+    stored = store.columns(sorted(datasets)) if datasets else []
+    others = set(columns) - {one.key for one in stored}
+    stored += store.columns_by_key(others) if others else []
+    nodes: list[StoredDataset | StoredColumn] = [*store.datasets(asked), *stored]
+    readers = {one.key: [tag.removeprefix(_READER) for tag in one.tags if tag.startswith(_READER)] for one in nodes}
+    return WarehousePolicies(state, stored, readers)
+
+
+def _replayed(jobs: Iterable[StoredJob], ends: defaultdict[Place, list[_End]]) -> PolicyState:
+    """Return what the statements of policies leave, in the order of their times."""
+    state = PolicyState()
     stated = [(job, one) for job in jobs for one in policies_from(job.policies)]
     for job, one in sorted(stated, key=lambda pair: (pair[0].last_seen, pair[0].file_key or "", pair[1].order)):
         state.source, state.file = job.source or job.kind, job.file_key
@@ -209,13 +220,7 @@ def load_warehouse_policies(store: GraphStore, columns: Collection[str] = ()) ->
             if "" not in over:
                 state.apply(one, dataset, [path for path in one.columns if path not in over], job.last_seen)
     state.detach(state.dropped)
-    asked = {dataset_of(key) for key in columns} | datasets
-    stored = store.columns(sorted(datasets)) if datasets else []
-    others = set(columns) - {one.key for one in stored}
-    stored += store.columns_by_key(others) if others else []
-    nodes: list[StoredDataset | StoredColumn] = [*store.datasets(asked), *stored]
-    readers = {one.key: [tag.removeprefix(_READER) for tag in one.tags if tag.startswith(_READER)] for one in nodes}
-    return WarehousePolicies(state, stored, readers)
+    return state
 
 
 @frozen

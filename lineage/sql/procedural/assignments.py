@@ -49,7 +49,7 @@ def set_variables(walk: Walk, position: int) -> int | None:
         return None
     if walk.word(at) in _SET_OPTIONS:
         return None
-    if walk.batches and walk.tokens[at : at + 1] and walk.tokens[at].token_type is not TokenType.PARAMETER:
+    if walk.no_semicolons and walk.tokens[at : at + 1] and walk.tokens[at].token_type is not TokenType.PARAMETER:
         return None
     end = walk.end(position)
     names: list[str] = []
@@ -75,7 +75,7 @@ def set_variables(walk: Walk, position: int) -> int | None:
         sign = walk.find(after, ("=", ":=", "DEFAULT"))
         if sign >= end:
             return None
-        stop = end if walk.batches else min(walk.find(sign, (",",)), end)
+        stop = end if walk.no_semicolons else min(walk.find(sign, (",",)), end)
         values.append(_compound(walk, at, sign - 1) + walk.tokens[sign + 1 : stop])
         at = stop + 1
     if is_tuple:
@@ -143,7 +143,7 @@ def assignments_in_select(walk: Walk, position: int, end: int) -> tuple[list[Tok
             return None
         own = _compound(walk, at, sign)
         sign += bool(own)
-        if walk.word(sign) not in (("=", ":=") if walk.batches else (":=",)):
+        if walk.word(sign) not in (("=", ":=") if walk.no_semicolons else (":=",)):
             return None
         stop = min(walk.find(sign, (",", "FROM", "WHERE", "ORDER BY", "OPTION", "GROUP BY", "HAVING")), end)
         names.append(name)
@@ -165,7 +165,7 @@ def assignments_within(walk: Walk, position: int, end: int) -> tuple[str, ...]:
         return tuple(dict.fromkeys(text for at in calls if "." in (text := walk.tokens[at].text.lower())))
     if walk.dialect.select_into_variables:
         marks = [at - 2 for at in range(position + 2, end) if walk.words[at] == ":=" and walk.words[at - 2] == "@"]
-    elif walk.batches and walk.words[position] == "UPDATE":
+    elif walk.no_semicolons and walk.words[position] == "UPDATE":
         marks = [at for at in range(position, end) if walk.words[at] == "@" and walk.words[at - 1] in ("SET", ",")]
     else:
         return ()

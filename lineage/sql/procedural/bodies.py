@@ -81,8 +81,8 @@ def assigned_by_call(walk: Walk, position: int, end: int) -> tuple[str, ...]:
     words, found = walk.words, []
     opened = next((at for at in range(position, end) if words[at] == "("), end)
     for at in range(position, end):
-        is_result = walk.batches and walk.word(at) == "@" and walk.word(at + 2) == "=" and at <= position + 1
-        if is_result or (walk.batches and words[at] == "@" and walk.word(at + 2) in ("OUT", "OUTPUT")):
+        is_result = walk.no_semicolons and walk.word(at) == "@" and walk.word(at + 2) == "=" and at <= position + 1
+        if is_result or (walk.no_semicolons and words[at] == "@" and walk.word(at + 2) in ("OUT", "OUTPUT")):
             found.append(walk.names.read(walk.tokens, words, at)[0])
     name = words[opened - 1] if opened < end else ""
     arguments = operands_of(walk.tokens[opened + 1 : end - (walk.word(end - 1) == ")")], COMMA) if name else []
@@ -164,8 +164,10 @@ def routine(walk: Walk, position: int) -> int | None:
     if not nested:
         step = ProgramStep("CREATE_" + body.kind, blocks=walk.blocks(), function=function)
         walk.reader.pieces.append(ProgramPiece(header, step, False))
-    frame = Frame("routine", walk.reader.block(BlockKind.ROUTINE), single=not walk.batches, batch=walk.batches)
-    if walk.batches:
+    frame = Frame(
+        "routine", walk.reader.block(BlockKind.ROUTINE), single=not walk.no_semicolons, batch=walk.no_semicolons
+    )
+    if walk.no_semicolons:
         walk.batch_ends()
     walk.frames.append(frame)
     if body.parameters:
@@ -190,7 +192,7 @@ def _function(walk: Walk, header: Sequence[Token], body: Body) -> FunctionBody |
     inner = walk.tokens[body.start :]
     if body.string is not None:
         inner = tokens_of(fragment_of(body.string, walk.text, walk.dialect), walk.text, walk.dialect)
-    return function_body(header, body, inner, walk.batches)
+    return function_body(header, body, inner, walk.no_semicolons)
 
 
 def _string(walk: Walk, body: Body, string: Token) -> int:
@@ -251,7 +253,7 @@ def _changed_rows(walk: Walk, header: list[Token], kind: str) -> None:
     first = header[at]
     walk.reader.changed = header[at:end]
     select = [make_token(kind_, text, first) for kind_, text in _ALL_OF]
-    for name in ("inserted", "deleted") if walk.batches else ("new", "old"):
+    for name in ("inserted", "deleted") if walk.no_semicolons else ("new", "old"):
         walk.query_into("TRIGGER", [walk.names.fold(name)], [*select, *header[at:end]], is_row=True)
 
 

@@ -42,17 +42,17 @@ def begin(walk: Walk, position: int) -> int | None:
 def end_of_block(walk: Walk, position: int) -> int | None:
     """END, with the kind and name of the block."""
     if not walk.frames:
-        return None if not walk.batches else position + 1
+        return None if not walk.no_semicolons else position + 1
     after = position + 1
-    if walk.word(after) in _BLOCK_NAMES and not (walk.batches and walk.word(after) in ("IF", "WHILE")):
+    if walk.word(after) in _BLOCK_NAMES and not (walk.no_semicolons and walk.word(after) in ("IF", "WHILE")):
         after += 1
-    if not walk.batches and walk.word(after) not in (";", "") and walk.word(after + 1) in (";", "", "/"):
+    if not walk.no_semicolons and walk.word(after) not in (";", "") and walk.word(after + 1) in (";", "", "/"):
         after += 1  # the block's name again
     while walk.frames and walk.frames[-1].single:
         walk.frames.pop()
     if walk.frames and not walk.frames[-1].batch:
         walk.frames.pop()
-    if not walk.batches and walk.word(after) == ";":
+    if not walk.no_semicolons and walk.word(after) == ";":
         after += 1
     return walk.after(after)
 
@@ -60,7 +60,7 @@ def end_of_block(walk: Walk, position: int) -> int | None:
 @head("IF", "ELSEIF", "ELSIF")
 def branch_if(walk: Walk, position: int) -> int | None:
     """IF and ELSIF up to THEN; in T-SQL up to the conditional statement."""
-    if walk.batches:
+    if walk.no_semicolons:
         end = walk.find(position + 1, CONDITION_ENDS | {";"})
         walk.condition(position + 1, end, "IF")
         walk.open("if", BlockKind.BRANCH, single=True)
@@ -119,7 +119,7 @@ def handlers(walk: Walk, position: int) -> int | None:
 @head("LOOP", "REPEAT")
 def loop(walk: Walk, position: int) -> int | None:
     """LOOP and REPEAT, which have no condition at the start."""
-    if walk.batches or (walk.word(position + 1) in ("(", "TABLE", "=", ":=") and walk.words[position] != "LOOP"):
+    if walk.no_semicolons or (walk.word(position + 1) in ("(", "TABLE", "=", ":=") and walk.words[position] != "LOOP"):
         return None
     walk.open("loop", BlockKind.LOOP)
     return position + 1
@@ -128,7 +128,7 @@ def loop(walk: Walk, position: int) -> int | None:
 @head("WHILE")
 def loop_while(walk: Walk, position: int) -> int | None:
     """WHILE: its condition is evaluated in every iteration."""
-    if walk.batches:
+    if walk.no_semicolons:
         end = walk.find(position + 1, CONDITION_ENDS | {";"})
         walk.open("while", BlockKind.LOOP, single=True)
         walk.condition(position + 1, end, "WHILE")

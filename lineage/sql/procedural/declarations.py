@@ -25,7 +25,7 @@ def declare(walk: Walk, position: int) -> int | None:
     """DECLARE: a single declaration or the start of a section. A temporary table is a statement."""
     if "TABLE" in walk.words[position + 2 : position + 4] and walk.word(position + 1) in _OF_TABLES:
         return None
-    if walk.batches:
+    if walk.no_semicolons:
         return walk.after(_declare_in_batch(walk, position))
     if walk.dialect.has_declare_sections and (walk.inside() or _opens_section(walk, position)):
         walk.open("section", None if walk.inside() else BlockKind.ROUTINE)

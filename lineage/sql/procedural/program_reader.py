@@ -94,7 +94,7 @@ def _assigns(walk: Walk, position: int) -> int | None:
 
 def _skip(walk: Walk, position: int) -> int | None:
     """RAISE, EXIT, PRINT and the like, which neither read nor write."""
-    if walk.words[position] not in _SKIPPED or not (walk.inside() or walk.batches):
+    if walk.words[position] not in _SKIPPED or not (walk.inside() or walk.no_semicolons):
         return None
     return walk.after(walk.end(position))
 
@@ -102,7 +102,7 @@ def _skip(walk: Walk, position: int) -> int | None:
 def _calls(walk: Walk, position: int) -> int | None:
     """`package.procedure(x)` in a body: its lineage belongs to its own definition."""
     name, after = walk.names.read(walk.tokens, walk.words, position)
-    if name is None or not walk.inside() or walk.batches:
+    if name is None or not walk.inside() or walk.no_semicolons:
         return None
     after = walk.close(after) + 1 if walk.word(after) == "(" else after
     if after < len(walk.tokens) and walk.word(after) != ";":
@@ -147,7 +147,7 @@ def _without_top(walk: Walk, start: int, end: int) -> list[Token]:
 
     A plain number of rows has no lineage.
     """
-    for at in range(start, end - 1 if walk.batches else start):
+    for at in range(start, end - 1 if walk.no_semicolons else start):
         if walk.words[at] in _WRITES and walk.words[at + 1] == "TOP":
             behind = walk.behind_top(at + 1)
             number = walk.tokens[at + 2 : behind] if "SELECT" in walk.words[at:behind] else []
@@ -176,4 +176,4 @@ def _with_record(tokens: list[Token]) -> list[Token]:
 
 
 def _in_body_of_variables(walk: Walk) -> bool:
-    return walk.dialect.select_into_variables or (walk.inside() and not walk.batches)
+    return walk.dialect.select_into_variables or (walk.inside() and not walk.no_semicolons)

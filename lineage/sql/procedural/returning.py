@@ -20,14 +20,16 @@ _QUERIES = (["("], ["SELECT"], ["WITH"], ["FROM"], ["VALUES"])
 _LEADS = frozenset(("BEGIN", "RETURN", "QUERY", "ATOMIC"))
 
 
-def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], batches: bool) -> FunctionBody | None:
+def function_body(
+    header: Sequence[Token], body: Body, tokens: Sequence[Token], no_semicolons: bool
+) -> FunctionBody | None:
     """Return the body of a function; None for other routines, and for functions that do more than return a value.
 
     `tokens` are the body and everything after it.
     """
     if body.kind not in ("FUNCTION", "MACRO") or body.language not in _SQL:
         return None
-    span = _returned(body, [word_of(token) for token in tokens], batches)
+    span = _returned(body, [word_of(token) for token in tokens], no_semicolons)
     found = tuple(tokens[span.start : span.stop]) if span is not None else ()
     name = function_name(header)
     if not found or not name:
@@ -45,7 +47,7 @@ def function_body(header: Sequence[Token], body: Body, tokens: Sequence[Token], 
     return FunctionBody(name, given, found, columns, schema, arguments, path, several, is_variadic)
 
 
-def _returned(body: Body, words: Sequence[str], batches: bool) -> range | None:
+def _returned(body: Body, words: Sequence[str], no_semicolons: bool) -> range | None:
     """Return where in a body the expression or query is that it returns; None if it does more than return it."""
     if words[:1] == ["DECLARE"]:
         return None
@@ -59,9 +61,9 @@ def _returned(body: Body, words: Sequence[str], batches: bool) -> range | None:
         return None
     if words[start : start + 1] == ["TABLE"] and words[start + 1 : start + 2] in _QUERIES:
         start += 1
-    end = statement_end(words, start) if batches and start < len(words) else start
+    end = statement_end(words, start) if no_semicolons and start < len(words) else start
     while end < len(words) and words[end] != ";" and not (is_block and words[end] == "END" and end == len(words) - 1):
-        if batches:
+        if no_semicolons:
             break
         end += 1
     if is_block and words[end : end + 1] == [";"] and words[end + 1 : end + 2] != ["END"]:

@@ -65,7 +65,7 @@ class Reader:
         self.text = text
         self.dialect = dialect
         self.names = Names(dialect)
-        self.batches = dialect.needs_no_semicolon
+        self.no_semicolons = dialect.needs_no_semicolon
         self.constants = Constants(text, dialect)
         self.cursors: dict[str, tuple[list[str], list[Token]]] = {}  # those with parameters: names, query
         self.outputs: dict[str, list[int]] = {}  # the positions of OUT parameters, by procedure
@@ -100,7 +100,7 @@ class Walk:
         self.frames: list[Frame] = []
         self.text = reader.text
         self.dialect = reader.dialect
-        self.batches = reader.batches
+        self.no_semicolons = reader.no_semicolons
         self.names = reader.names
 
     def run(self) -> None:
@@ -132,7 +132,7 @@ class Walk:
         """Return whether a label `name:` is at a position, before a block or, in T-SQL, any statement."""
         if self.word(position + 1) != ":" or not self.words[position]:
             return False
-        return self.batches or self.word(position + 2) in ("LOOP", "WHILE", "FOR", "REPEAT", "FOREACH", "BEGIN")
+        return self.no_semicolons or self.word(position + 2) in ("LOOP", "WHILE", "FOR", "REPEAT", "FOREACH", "BEGIN")
 
     def word(self, position: int) -> str:
         """Return the word at a position; an empty string after the end."""
@@ -161,7 +161,7 @@ class Walk:
         """Return the position after a plain statement: of its semicolon or of the next statement."""
         if start >= len(self.words):
             return start
-        if self.batches:
+        if self.no_semicolons:
             return statement_end(self.words, start)
         for position in range(start, len(self.words)):
             if self.words[position] == ";" or self.is_separator(position):
@@ -170,9 +170,9 @@ class Walk:
 
     def is_separator(self, position: int) -> bool:
         """Return whether a client command is at a position: GO, or Oracle's `/`."""
-        if self.words[position] != ("GO" if self.batches else "/"):
+        if self.words[position] != ("GO" if self.no_semicolons else "/"):
             return False
-        if not self.batches and not self.dialect.ends_units_by_slash:
+        if not self.no_semicolons and not self.dialect.ends_units_by_slash:
             return False
         token = self.tokens[position]
         line_start = self.text.rfind("\n", 0, token.start) + 1
@@ -266,7 +266,7 @@ class Walk:
         while self.frames and self.frames[-1].single:
             frame = self.frames[-1]
             ahead = position
-            while self.batches and self.word(ahead) == ";" and frame.kind == "if":
+            while self.no_semicolons and self.word(ahead) == ";" and frame.kind == "if":
                 ahead += 1
             if frame.kind == "if" and self.word(ahead) == "ELSE":
                 self.branch()
@@ -281,7 +281,7 @@ class Walk:
 
     def reads_assigned(self, names: list[str], start: int, end: int) -> bool:
         """Return whether a statement reads a variable that it assigns by `@v := value`."""
-        if self.batches or not names:
+        if self.no_semicolons or not names:
             return False
         found = [self.names.read(self.tokens, self.words, at)[0] for at in range(start, end) if self.words[at] == "@"]
         return any(found.count(name) > 1 for name in names)

@@ -29,7 +29,7 @@ from lineage.traversal import root_cause as find_root_cause
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import Context, LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
-from lineage_graphql.metrics import REACHED, TRAVERSAL_SECONDS
+from lineage_graphql.monitoring.metrics import REACHED, TRAVERSAL_SECONDS
 from lineage_graphql.schema.fields import Long, argument, doc_field, in_utc, some_of
 from lineage_graphql.schema.objects.datasets import AsOf
 from lineage_graphql.schema.paging import (

@@ -18,7 +18,7 @@ from lineage.sql.parse.questions.user_functions import user_functions
 from lineage.sql.script.script import Script
 from lineage_ingest.dbt.builds.build_steps import BuildSteps
 from lineage_ingest.dbt.builds.hooks import OF_PROJECT, Hook
-from lineage_ingest.dbt.schemas import told_apart
+from lineage_ingest.dbt.schemas import comparable_columns
 from lineage_ingest.dbt.templates.known_results import RunValue
 
 __all__ = ["HOOK_TEXT", "HookEffects", "HookTables", "ReadHook", "read_hooks", "tables_of_hooks", "temporary_reads"]
@@ -134,7 +134,7 @@ class HookEffects:
             about = hook.title, hook.kind, hook.session, hook.node.original_file_path, hook.doubts
             followed = [(found.source, found.span) for found in one.statements]
             read.append((hook.key, *about, one.texts, one.temporary, followed))
-        return digest_of(*read, *((name, told_apart(listed)) for name, listed in columns.items()))
+        return digest_of(*read, *((name, comparable_columns(listed)) for name, listed in columns.items()))
 
     def resolve(
         self, options: ExtractionOptions, columns: Mapping[str, tuple[ColumnSchema, ...]]

@@ -6,7 +6,7 @@ from lineage.saved_file import digest_of
 from lineage_ingest.dbt.artifacts.unread_columns import outlines_of
 from lineage_ingest.dbt.model_resolution import ModelInput
 from lineage_ingest.dbt.project import DbtTable
-from lineage_ingest.dbt.schemas import told_apart
+from lineage_ingest.dbt.schemas import comparable_columns
 
 __all__ = ["digest_input", "digest_stated"]
 
@@ -31,7 +31,7 @@ def digest_input(given: ModelInput) -> str:
 def digest_stated(table: DbtTable, *more: str) -> str:
     """Return a digest of what is stored of a table besides its lineage."""
     node = table.node
-    columns = told_apart(table.complete)
+    columns = comparable_columns(table.complete)
     described = [(one.name, one.quote, one.data_type) for one in outlines_of(node.columns)]
     own = (node.original_file_path, node.config.materialized, *more)
     return digest_of(table.name, table.kind, len(table.complete), columns, described, *own)

@@ -16,7 +16,7 @@ from lineage.sql import mask_literals
 from lineage.sql.resolve.transformation_codes import LIMITED_SORTS, STEPS
 from lineage_ingest.openlineage.plan_facet import PLAN_FACET, PLAN_PRODUCER, plan_facet
 from lineage_ingest.spark_plan.plan_lineage import WriteLineage
-from lineage_ingest.spark_plan.plan_writes import DatasetDrop
+from lineage_ingest.spark_plan.plan_writes import DropOrRename
 from lineage_ingest.spark_plan.tables.datasets import Dataset, SchemaField
 from lineage_ingest.spark_plan.traced_values import PlanSource, Sources
 
@@ -127,7 +127,7 @@ def failure_events(
     return [start, {**_base("FAIL", moments.end), "run": run, **nothing}]
 
 
-def change_events(application: Application, change: DatasetDrop, execution: str, moments: Moments) -> list[Json]:
+def change_events(application: Application, change: DropOrRename, execution: str, moments: Moments) -> list[Json]:
     """Return the event of a DROP or RENAME."""
     target = change.other if change.kind is ChangeKind.RENAME and change.other is not None else change.dataset
     state: Json = {"lifecycleStateChange": change.kind.name}

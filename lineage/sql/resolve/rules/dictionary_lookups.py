@@ -28,7 +28,7 @@ def look_up(resolver: Resolver, node: exp.Expr, effect: int, stack: Stack, sink:
     The key selects the row, so it is a CONDITIONAL reference; the default of `dictGetOrDefault` is a value.
     """
     name, arguments = node.name.lower(), node.expressions
-    if not _LOOKUP.match(name) or not resolver.naming.dialect.has_remote_functions or len(arguments) < 2:
+    if not _LOOKUP.match(name) or not resolver.naming.dialect.functions_read_tables or len(arguments) < 2:
         return False
     named, columns = arguments[0], arguments[1:2]
     if not (isinstance(named, exp.Literal) and named.is_string):

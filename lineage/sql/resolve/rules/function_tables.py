@@ -150,7 +150,7 @@ def _table_named_by(resolver: Resolver, call: exp.Expr, scope: Scope) -> Relatio
     """Return the table or file that a function's arguments name; None if they name neither."""
     if (files := files_read(resolver, call)) is not None:
         return files
-    if resolver.naming.dialect.has_remote_functions and (found := _of_clickhouse(resolver, call, scope)) is not None:
+    if resolver.naming.dialect.functions_read_tables and (found := _of_clickhouse(resolver, call, scope)) is not None:
         return found
     if name_of_function(call) == "stream" and len(call.expressions) == 1 and type(call.expressions[0]) is exp.Column:
         return resolver.table(_as_table(call.expressions[0]))  # Spark's STREAM(t)

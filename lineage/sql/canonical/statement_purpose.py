@@ -113,7 +113,7 @@ def _purposes(parsed: ParsedStatement, name: str, naming: Naming) -> Iterator[St
 
 
 @frozen
-class _Statement:
+class _ReadStatement:
     """A statement with what the rules below need; `tree` is None if it does not stand for all of the statement."""
 
     parsed: ParsedStatement
@@ -143,7 +143,7 @@ class _Statement:
 
 
 def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPurpose:
-    one = _Statement.of(parsed, naming)
+    one = _ReadStatement.of(parsed, naming)
     if isinstance(parsed.tree, (exp.Use, exp.Set)):
         return one.does(Purpose.CONTEXT)
     target = named_after_text(name, one.tree, naming) if one.tree is not None else None
@@ -162,12 +162,12 @@ def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPur
     return _written(one)
 
 
-def _definition(one: _Statement) -> Definition | None:
+def _definition(one: _ReadStatement) -> Definition | None:
     naming = one.naming
     return definition_of(one.tree, naming, lambda parts: str(naming.qualify(parts))) if one.tree is not None else None
 
 
-def _created(one: _Statement, defined: Definition) -> StatementPurpose | None:
+def _created(one: _ReadStatement, defined: Definition) -> StatementPurpose | None:
     """Return what a CREATE of a table or view does; None where another rule tells."""
     tree, parsed, naming, own = one.tree, one.parsed, one.naming, str(defined.name)
     if not isinstance(tree, exp.Create):
@@ -195,7 +195,7 @@ def _created(one: _Statement, defined: Definition) -> StatementPurpose | None:
     )
 
 
-def _written(one: _Statement) -> StatementPurpose:
+def _written(one: _ReadStatement) -> StatementPurpose:
     """Return what a statement that defines nothing does to a table, or to what other statements mean."""
     tree = one.tree
     if tree is None:

@@ -1,8 +1,8 @@
 """Airflow 2.4 or newer: ingest a dbt project after its build, and the warehouse's query log every hour.
 
 The tasks run `lineage` on the worker, and write through the service: the connection `lineage_service` has its address
-and a token of the role `ingester` as the password. Airflow's own OpenLineage provider may send its events to the same
-service: `transport = {"type": "http", "url": "http://lineage:8000", "endpoint": "api/v1/lineage"}`.
+and, as the password, a token with the roles `reader` and `ingester`. Airflow's own OpenLineage provider may send its
+events to the same service: `transport = {"type": "http", "url": "http://lineage:8000", "endpoint": "api/v1/lineage"}`.
 """
 
 from __future__ import annotations

@@ -143,7 +143,8 @@ def _live(part: GraphPart, cell: str) -> LiveLineage:
     try:
         from lineage.notebook.live import LiveLineage  # noqa: PLC0415  an extra
     except ImportError as error:
-        raise ImportError("live pictures need the extra `notebook`: pip install 'lineage-graph[notebook]'") from error
+        message = "live pictures need the extra `notebook`: pip install '.[notebook]' in a checkout of lineage"
+        raise ImportError(message) from error
     return LiveLineage(part, cell)
 
 

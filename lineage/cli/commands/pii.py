@@ -94,7 +94,7 @@ def report(
     tagged column whose values come unmasked from another tagged column is listed under that one. Exit status 1: the
     policy denies what is there, or, with --diff, more is shown than before.
 
-    --format pdf needs the extra `pdf`: pip install 'lineage-graph[pdf]'.
+    --format pdf needs the extra `pdf`: pip install '.[pdf]' in a checkout of lineage.
 
     Example: lineage pii report --class email --policy policy.yaml
     """

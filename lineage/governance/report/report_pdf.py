@@ -32,7 +32,7 @@ def pdf_document(report: PiiReport) -> bytes:
     try:
         import weasyprint  # noqa: PLC0415  an extra
     except ImportError as error:
-        raise PdfUnavailableError("PDF needs WeasyPrint", "pip install 'lineage-graph[pdf]'") from error
+        raise PdfUnavailableError("PDF needs WeasyPrint", "pip install '.[pdf]' in a checkout of lineage") from error
     except OSError as error:  # it loads the libraries when it is imported
         raise PdfUnavailableError("PDF needs the library Pango, which is not installed", _PANGO) from error
     made: bytes = weasyprint.HTML(string=html_page(report), url_fetcher=_refuse).write_pdf(pdf_tags=True)

@@ -13,6 +13,7 @@ from strawberry.dataloader import DataLoader
 from strawberry.fastapi import BaseContext
 from strawberry.types import Info
 
+from lineage.governance.report.policy import Policy
 from lineage.model.names import dataset_of
 from lineage.model.usage import UserCounts
 from lineage.store.page_requests import JobFilter
@@ -206,6 +207,7 @@ class Context(BaseContext):
     request_id: str
     read_only: bool = False
     documents: TrustedDocuments | None = None
+    policy: Policy | None = None
     loaders: Loaders = field(init=False)
     reached: ReachedBudget = field(init=False)
 

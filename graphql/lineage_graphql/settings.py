@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from lineage.governance.report.policy import Policy
 from lineage_graphql.access.jwt_settings import JwtSettings
 
 __all__ = ["Limits", "Settings", "is_loopback"]
@@ -71,6 +72,8 @@ class Settings(BaseModel):
     tokens: Path | None = None
     oidc: JwtSettings | None = None
     trusted_documents: Path | None = None
+    pii_policy: Policy | None = None
+    """Where which classes of personal data may be; `piiReport` and `exposures` say what it says of each column."""
     limits: Limits = Limits()
     log_format: Literal["text", "json"] = "text"
     grace_seconds: Annotated[int, Field(ge=0)] = 5

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from lineage.governance.report.policy import Policy, PolicyEntry, Verdict
 from lineage.model.batch import UsageRecord
 from lineage.store import open_store
 from lineage_graphql.access.access_tokens import TokenFile
@@ -49,6 +50,26 @@ def test_where_values_are(service: Service) -> None:
     assert service.data('{ piiReport(classes: ["phone"]) { totalCount } }')["piiReport"]["totalCount"] == 0
     service.data(TAG, c=found["columns"][0]["name"], n="email", d=True)
     assert service.data(EXPOSURES.replace("totalCount", "stopped"))["exposures"]["stopped"]
+
+
+def test_the_policy_of_the_service_says_what_may_be_where(tmp_path: Path) -> None:
+    entry = PolicyEntry(classes=("email",), tables=("staged",), verdict=Verdict.DENY, why="raw mail stays in users")
+    asked = """{ piiReport { verdicts { verdict columns } sources { rulings { verdict }
+      columns { table rulings { name verdict why } } } } }"""
+    with open_store(tmp_path / "store.db") as store:
+        fill(store)
+        with running(store, Settings(pii_policy=Policy(policies=(entry,)))) as service:
+            service.data(TAG, c="users.email", n="email")
+            report = service.data(asked)["piiReport"]
+        with running(store) as service:
+            without = service.data(asked)["piiReport"]
+    [source] = report["sources"]
+    denied = [one for one in source["columns"] if one["rulings"][0]["verdict"] == "DENY"]
+    assert {one["table"] for one in denied} == {"staged"}
+    assert denied[0]["rulings"] == [{"name": "email", "verdict": "DENY", "why": "raw mail stays in users"}]
+    assert source["rulings"] == [{"verdict": "ALLOW"}]
+    assert {one["verdict"]: one["columns"] for one in report["verdicts"]}["DENY"] == len(denied)
+    assert (without["verdicts"], without["sources"][0]["rulings"]) == (None, [])
 
 
 def test_unused_tables_are_refused_without_a_log_of_the_time(service: Service) -> None:

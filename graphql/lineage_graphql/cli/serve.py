@@ -46,6 +46,12 @@ def serve(
         Path | None,
         typer.Option(exists=True, help="Accept only these GraphQL documents: JSON of ids and texts, or a folder."),
     ] = None,
+    pii_policy: Annotated[
+        Path | None,
+        typer.Option(
+            "--pii-policy", help="YAML file of where personal data may be: reports say what it denies.", metavar="FILE"
+        ),
+    ] = None,
     limit: Annotated[
         list[str] | None,
         typer.Option(help="Limit per request, such as seconds=5, cost=50000 or page=200.", metavar="NAME=NUMBER"),
@@ -66,6 +72,8 @@ def serve(
     check_installed("fastapi", "strawberry", "uvicorn")
     from pydantic import ValidationError  # noqa: PLC0415
 
+    from lineage.governance.report.policy import read_policy  # noqa: PLC0415
+    from lineage.governance.yaml_files import GovernanceFileError  # noqa: PLC0415
     from lineage_graphql.access.access_tokens import TokenFileError, default_token_path  # noqa: PLC0415
     from lineage_graphql.access.jwt_settings import JwtSettings  # noqa: PLC0415
     from lineage_graphql.limits.trusted_documents import TrustedDocumentsError  # noqa: PLC0415
@@ -86,6 +94,10 @@ def serve(
         raise typer.BadParameter(
             f"{'.'.join(map(str, first['loc']))}: {first['msg']}; limits are {known}", param_hint="--limit"
         ) from error
+    try:
+        policy = read_policy(pii_policy) if pii_policy is not None else None
+    except GovernanceFileError as error:
+        raise typer.BadParameter(str(error), param_hint="--pii-policy") from error
     settings = Settings(
         store=store,
         host=host,
@@ -96,6 +108,7 @@ def serve(
         tokens=(tokens or default_token_path()) if auth or tokens else None,
         oidc=oidc,
         trusted_documents=trusted_documents,
+        pii_policy=policy,
         limits=limits,
         log_format=log_format.value,
     )

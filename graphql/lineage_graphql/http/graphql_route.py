@@ -128,6 +128,7 @@ def graphql_router(state: ServiceState) -> GraphQLRouter[Context, None]:
             request_id=connection.scope["state"]["request_id"],
             read_only=settings.read_only,
             documents=state.documents,
+            policy=settings.pii_policy,
         )
 
     async def of_request(request: Request = None, websocket: WebSocket = None) -> Context:  # type: ignore[assignment]

@@ -10,7 +10,8 @@ import strawberry
 
 from lineage.governance.exposure import Exposure
 from lineage.governance.log_coverage import NoLogError
-from lineage.governance.report.pii_report import Holder, Influenced, PiiReport, ProvenStep, SourceColumn
+from lineage.governance.report.pii_report import Holder, Influenced, PiiReport, ProvenStep, Ruling, SourceColumn
+from lineage.governance.report.policy import Policy, Verdict
 from lineage.governance.unused_tables import UnusedReport, UnusedTable, find_unused
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredTag
@@ -80,6 +81,31 @@ class ExposureStep:
         )
 
 
+strawberry.enum(Verdict, description="What the policy says, the worst last.")
+
+
+@strawberry.type(description="What the service's policy says of a class in a column.")
+class PolicyRuling:
+    """What the policy says of a class in a column."""
+
+    name: str = doc_field("The class: email, phone, …")
+    verdict: Verdict = doc_field("Whether it may be there.")
+    why: str = doc_field("The reason that the policy gives; empty without one.")
+
+    @classmethod
+    def of(cls, ruling: Ruling) -> PolicyRuling:
+        """Return the GraphQL object of a ruling."""
+        return cls(name=ruling.name, verdict=ruling.verdict, why=ruling.entry.why if ruling.entry else "")
+
+
+@strawberry.type(description="The number of columns of which the policy says the same.")
+class VerdictCount:
+    """The number of columns of a verdict."""
+
+    verdict: Verdict = doc_field("What the policy says.")
+    columns: int = doc_field("Number of columns, those with personal data themselves included.")
+
+
 @strawberry.type(description="A column that holds values of another one.")
 class ExposedColumn:
     """A column that holds values of another one."""
@@ -94,6 +120,7 @@ class ExposedColumn:
     last_read: datetime | None = doc_field("Time of the last read.")
     users: list[str] | None = doc_field("The most frequent readers; null without the role steward.")
     path: list[ExposureStep] = doc_field("A shortest path that proves it.")
+    rulings: list[PolicyRuling] = doc_field("What the policy says of it; empty without one (`serve --pii-policy`).")
 
     @classmethod
     def of(cls, holder: Holder, *, shows_all: bool) -> ExposedColumn:
@@ -109,6 +136,7 @@ class ExposedColumn:
             last_read=holder.usage.last_read,
             users=holder.users if shows_all else None,
             path=[ExposureStep.of(step, shows_sql=shows_all) for step in holder.path],
+            rulings=[PolicyRuling.of(one) for one in holder.rulings],
         )
 
 
@@ -133,6 +161,7 @@ class Exposures:
     key: strawberry.ID = doc_field("Key of the column.")
     name: str = doc_field("Name of the column.")
     tags: list[ColumnTag] = doc_field("Its classes, with their reasons.")
+    rulings: list[PolicyRuling] = doc_field("What the policy says of the column itself; empty without a policy.")
     total_count: int = doc_field("Number of other columns that hold its values.")
     stopped: list[str] = doc_field("Columns marked as no personal data; values are not followed beyond them.")
     possibly_in_tables: list[str] = doc_field("Tables that may hold it: the columns of the SQL are not known.")
@@ -145,6 +174,7 @@ class Exposures:
             key=strawberry.ID(source.key),
             name=source.name,
             tags=[ColumnTag.of(tag) for tag in source.tags],
+            rulings=[PolicyRuling.of(one) for one in source.own.rulings],
             total_count=len(source.holders),
             stopped=list(source.stopped),
             possibly_in_tables=list(source.possibly),
@@ -170,6 +200,7 @@ class PersonalDataReport:
     classes: list[str] = doc_field("The classes found.")
     total_count: int = doc_field("Number of source columns.")
     blind_spots: list[str] = doc_field("What the report cannot know.")
+    verdicts: list[VerdictCount] | None = doc_field("What the policy says; null without one (`serve --pii-policy`).")
     report: strawberry.Private[PiiReport]
 
     @strawberry.field(description="The source columns, by name.")
@@ -232,10 +263,16 @@ class PersonalData:
     ) -> PersonalDataReport:
         """Return the report of personal data."""
         info.context.require(Role.READER)
-        report = await info.context.ask(_reporting(classes or ()))
+        report: PiiReport = await info.context.ask(_reporting(classes or (), policy=info.context.policy))
         spots = [f"{one.what}: {one.why}" for one in report.blind_spots]
         return PersonalDataReport(
-            classes=list(report.classes), total_count=len(report.sources), blind_spots=spots, report=report
+            classes=list(report.classes),
+            total_count=len(report.sources),
+            blind_spots=spots,
+            verdicts=[VerdictCount(verdict=one, columns=number) for one, number in report.verdicts.items()]
+            if report.has_policy
+            else None,
+            report=report,
         )
 
     @strawberry.field(description="Where the values of a column are, tagged or not.")
@@ -244,7 +281,7 @@ class PersonalData:
     ) -> Exposures:
         """Return where the values of a column are."""
         info.context.require(Role.READER)
-        report: PiiReport = await info.context.ask(_reporting((), column))
+        report: PiiReport = await info.context.ask(_reporting((), column, info.context.policy))
         return Exposures.of(report.sources[0])
 
     @strawberry.field(description="Tags of columns, denials and pending ones included.")
@@ -290,11 +327,13 @@ class PersonalData:
         )
 
 
-def _reporting(classes: Collection[str], column: str | None = None) -> Callable[[GraphStore], PiiReport]:
+def _reporting(
+    classes: Collection[str], column: str | None = None, policy: Policy | None = None
+) -> Callable[[GraphStore], PiiReport]:
     def work(store: GraphStore) -> PiiReport:
         wanted = {one.lower() for one in classes}
         columns = [resolve_column(store, column).key] if column is not None else None
-        return current_pii_report(store, classes=wanted, columns=columns)
+        return current_pii_report(store, classes=wanted, columns=columns, policy=policy)
 
     return work
 

@@ -14,6 +14,7 @@ from lineage.export.openmetadata import CLASSIFICATION, _joined
 from lineage.governance.tags.rules import default_rules
 from lineage.governance.tags.tagging import classify
 from lineage.model.influence.transformations import EdgeKind
+from lineage.model.names import split_dataset_key
 from lineage.store import GraphStore, open_store
 from lineage_ingest.openlineage.validation.event_validation import check
 from tests.cli.running import lineage
@@ -40,7 +41,7 @@ def _flows(store: GraphStore) -> set[tuple[str, str, str, str, bool]]:
 
 def _split(key: str) -> tuple[str, str]:
     dataset, _, path = key.partition("#")
-    return dataset.removeprefix("postgres/"), path
+    return split_dataset_key(dataset)[1], path
 
 
 def _exported(path: Path, product: str, *options: str) -> list[Json]:
@@ -134,7 +135,8 @@ def test_openmetadata_makes_what_it_names_first(tagged: Path) -> None:
 
 
 def _from_name(name: str) -> tuple[str, str]:
-    table_name, _, column = name.removeprefix("shop.default.").rpartition(".")
+    named = name.removeprefix("shop.default.").removeprefix("plain_boards_example_com.default.default.")
+    table_name, _, column = named.rpartition(".")
     return table_name, column
 
 

@@ -33,6 +33,7 @@ QUERIES = {
     "piiReport": "{ piiReport { totalCount } }",
     "exposures": '{ exposures(column: "users.email") { totalCount } }',
     "accessAudit": "{ accessAudit { totalCount } }",
+    "grantAudit": "{ grantAudit { totalCount } }",
     "columnTags": "{ columnTags { name } }",
     "unused": '{ unused(until: "2024-01-05") { totalCount } }',
     "subgraph": '{ subgraph(tables: ["users"]) { truncated } }',

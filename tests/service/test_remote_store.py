@@ -85,6 +85,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "dataset_changes": ((day(1), day(9)), {}),
         "runs": ((5,), {}),
         "buffered_texts": ((["run:1"],), {}),
+        "forgotten_datasets": ((), {}),
         "dataset_names": (({key("users")},), {}),
         "column_spellings": (({key("users.surname")},), {}),
         "column_heads": (([key("users"), key("staged")],), {}),
@@ -113,6 +114,8 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
     own.describe(key("users.id"), tags=["core"])
     own.change_tags([StoredTag(key("users.email"), "email", "manual", day(3), "ana", "seen", 0.5)])
     own.buffer_texts([BufferedText("run:1~a", "run:1", "text", finished=False, buffered_at=day(1))])
+    own.apply(batch(job("gone", "old.a -> gone.b", at=1), run="gone"))
+    own.retire_jobs(["gone"], day(9))
     reading = {name for name, method in methods().items() if method.effect is Effect.READS}
     assert set(calls) == reading
     with open_store(served.url) as remote:

@@ -81,7 +81,7 @@ def gone_sources(store: GraphStore, keys: Collection[str]) -> list[GoneSource]:
 
     found = {
         GoneSource(edge.source, name(edge.source), edge.target, name(edge.target), edge.job, until)
-        for edge in _untold(store, ended, targets)
+        for edge in _named_nowhere_else(store, ended, targets)
         if (until := edge.valid_to) is not None
     }
     return sorted(found, key=lambda one: (one.target_name, one.name, one.until, one.target, one.source, one.job))
@@ -109,14 +109,16 @@ def _last_edges(
                 yield edge
 
 
-def _untold(store: GraphStore, ended: Sequence[StoredEdge], targets: Collection[str]) -> Iterator[StoredEdge]:
-    """Yield the edges of which nothing else tells that their source is gone."""
-    told = {(one.column, one.reader) for one in broken_reads(store, sorted(targets))}
+def _named_nowhere_else(
+    store: GraphStore, ended: Sequence[StoredEdge], targets: Collection[str]
+) -> Iterator[StoredEdge]:
+    """Yield the edges whose lost source no other answer names."""
+    named = {(one.column, one.reader) for one in broken_reads(store, sorted(targets))}
     live = {edge.target for edge in store.edges_into(sorted(targets))}
-    told |= {(dataset_of(one.source), dataset_of(one.target)) for one in ended if is_column_key(one.source)}
+    named |= {(dataset_of(one.source), dataset_of(one.target)) for one in ended if is_column_key(one.source)}
     for edge in ended:
-        is_told = (edge.source, dataset_of(edge.target)) in told
-        if edge.valid_to is None or is_told:
+        is_named = (edge.source, dataset_of(edge.target)) in named
+        if edge.valid_to is None or is_named:
             continue
         if edge.target not in live or not _had_sources(store, edge.source, edge.valid_to):
             yield edge

@@ -8,22 +8,13 @@ import strawberry
 
 from lineage.model.facts import domains_in, facts_from
 from lineage.store.protocol import GraphStore
-from lineage.store.values import LiveDataset, StoredDataset
+from lineage.store.values import LiveDataset
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.fields import Long, argument, argument_text, doc_field
-from lineage_graphql.schema.lists.owners import count_tables
+from lineage_graphql.schema.lists.live_tables import count_tables, page_of_tables
 from lineage_graphql.schema.objects.datasets import Table
-from lineage_graphql.schema.paging import (
-    After,
-    Before,
-    Connection,
-    First,
-    Last,
-    ListedRows,
-    connection,
-    page_arguments,
-)
+from lineage_graphql.schema.paging import After, Before, Connection, First, Last, page_arguments
 
 __all__ = ["DomainQueries"]
 
@@ -72,10 +63,7 @@ class DomainQueries:
         info.context.require(Role.READER)
         wanted = argument_text("domain", domain) or ""
         asked = page_arguments(info, "domainTables", (str,), first, after, last, before, scope=(wanted,))
-        found: list[StoredDataset] = await info.context.ask(
-            lambda store: store.datasets([one.key for one in store.live_datasets() if wanted in _domains_of(one)])
-        )
-        return await connection(ListedRows(found, lambda one: (one.key,)), asked, Table.of)
+        return await page_of_tables(info, asked, lambda one: wanted in _domains_of(one))
 
 
 def _domains(store: GraphStore) -> Domains:

@@ -2,31 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable
 from typing import Annotated
 
 import strawberry
 
 from lineage.model.facts import facts_from
 from lineage.store.protocol import GraphStore
-from lineage.store.values import LiveDataset, StoredDataset
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.fields import Long, argument, argument_text, doc_field
+from lineage_graphql.schema.lists.live_tables import count_tables, page_of_tables
 from lineage_graphql.schema.objects.datasets import Table
-from lineage_graphql.schema.paging import (
-    After,
-    Before,
-    Connection,
-    First,
-    Last,
-    ListedRows,
-    connection,
-    page_arguments,
-)
+from lineage_graphql.schema.paging import After, Before, Connection, First, Last, page_arguments
 
-__all__ = ["OwnerQueries", "count_tables"]
+__all__ = ["OwnerQueries"]
 
 _MOST_OWNERS = 500
 
@@ -79,10 +68,7 @@ class OwnerQueries:
             names = _owners_in(facts)
             return wanted in names if exact else any(wanted.casefold() in name.casefold() for name in names)
 
-        found: list[StoredDataset] = await info.context.ask(
-            lambda store: store.datasets([one.key for one in store.live_datasets() if has(one.facts)])
-        )
-        return await connection(ListedRows(found, lambda one: (one.key,)), asked, Table.of)
+        return await page_of_tables(info, asked, lambda one: has(one.facts))
 
 
 def _owners_in(facts: str | None) -> set[str]:
@@ -96,14 +82,3 @@ def _owners(store: GraphStore) -> Owners:
         total_count=Long(len(found)),
         unowned_tables=Long(unowned),
     )
-
-
-def count_tables(store: GraphStore, names_of: Callable[[LiveDataset], set[str]]) -> tuple[list[tuple[str, int]], int]:
-    """Return names with the number of their tables, most first, and the number of tables without a name."""
-    counts: Counter[str] = Counter()
-    without = 0
-    for dataset in store.live_datasets():
-        names = names_of(dataset)
-        counts.update(names)
-        without += not names
-    return sorted(counts.items(), key=lambda one: (-one[1], one[0])), without

@@ -10,10 +10,10 @@ import pytest
 
 from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA
 from lineage_ingest.query_log.pipeline.merging.statistics import COUNTED_SCHEMA, counted
-from lineage_ingest.query_log.pipeline.session_effects import SessionEffects
 from lineage_ingest.query_log.pipeline.sessions import sessions
 from lineage_ingest.query_log.pipeline.sessions.runs_in_order import events_of
 from lineage_ingest.query_log.pipeline.sessions.session_blocks import TemplateInSession
+from lineage_ingest.query_log.pipeline.sessions.session_effects import SessionEffects
 from lineage_ingest.query_log.pipeline.sessions.sessions import assign_units
 
 MAKES, READS, OTHER = 1, 2, 3

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from lineage.model.dialects import dialect_named
 from lineage.sql.script.sessions.transactions import settled
-from lineage_ingest.query_log.pipeline.session_effects import SessionEffects
+from lineage_ingest.query_log.pipeline.sessions.session_effects import SessionEffects
 
 __all__ = ["TemplateInSession", "SessionBlocks", "session_blocks_of", "tie_without_sessions"]
 

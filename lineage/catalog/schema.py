@@ -17,7 +17,7 @@ from lineage.catalog.table import CatalogError, TableSchema
 from lineage.model.dialect import Dialect
 from lineage.model.dialects import dialect_named
 from lineage.model.names import Naming, format_name, plain_name, split_name
-from lineage.model.spelling import Spelled
+from lineage.model.spelling import Spelled, as_written
 from lineage.model.statement import ColumnSchema
 
 __all__ = ["Catalog", "KnownColumn", "KnownDataset", "SchemaSource"]
@@ -336,7 +336,7 @@ class Catalog:
 
     @staticmethod
     def _qualified_name(name: str, naming: Naming) -> str:
-        written = name.spelling if isinstance(name, Spelled) else name
+        written = as_written(name)
         pairs = zip(split_name(name), split_name(written), strict=True)
         parts = [part if part == text else Spelled(part, text) for (part, _), (text, _) in pairs]
         return naming.qualify(parts) if len(parts) > 1 else name

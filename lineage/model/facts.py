@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import field, fields, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import Any
+
+from msgspec import convert
 
 from lineage.frozen import frozen
 
@@ -28,7 +30,6 @@ __all__ = [
 
 MAX_TEXT = 10_000
 """Maximum characters of a description, and of all metadata of one source; longer ones are cut, or left out."""
-_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 _DOMAIN = "domain:"
 MAX_CHECKS = 200
 """Maximum number of tests of one dataset or column."""
@@ -140,13 +141,16 @@ def facts_text(facts: Iterable[Facts]) -> str | None:
     >>> facts_text([Facts("dbt/shop:model.shop.a@", datetime(2026, 3, 1, tzinfo=UTC), description="Orders.")])
     '{"dbt/shop:model.shop.a@":{"at":"2026-03-01T00:00:00+00:00","description":"Orders."}}'
     """
-    found = {one.source: _to_json(one) for one in sorted(facts, key=lambda one: one.source)}
-    return _ENCODER.encode(found) if found else None
+    stated = {one.source: _stated(one) for one in sorted(facts, key=lambda one: one.source)}
+    return _ENCODER.encode(stated) if stated else None
 
 
 def facts_from(text: str | None) -> tuple[Facts, ...]:
     """Return the facts of each source that `facts_text` wrote, ordered by source."""
-    return tuple(_from_json(source, found) for source, found in json.loads(text).items()) if text else ()
+    return tuple(
+        convert(stated | {"source": source, "meta": tuple(stated.get("meta", {}).items())}, Facts)
+        for source, stated in (json.loads(text).items() if text else ())
+    )
 
 
 def domains_in(facts: Iterable[Facts], tags: Iterable[str]) -> set[str]:
@@ -164,75 +168,20 @@ def domains_in(facts: Iterable[Facts], tags: Iterable[str]) -> set[str]:
     return found - {""}
 
 
-def _to_json(facts: Facts) -> dict[str, Any]:
-    found: dict[str, Any] = {"at": facts.at.isoformat()}
-    if facts.description:
-        found["description"] = facts.description
-    if facts.tags:
-        found["tags"] = facts.tags
-    if facts.meta:
-        found["meta"] = dict(facts.meta)
-    for name in ("owner", "data_type"):
-        if value := getattr(facts, name):
-            found[name] = value
-    if facts.is_contracted:
-        found["is_contracted"] = True
-    for name in ("constraints", "checks"):
-        if values := getattr(facts, name):
-            found[name] = [_plain(one) for one in values]
-    if facts.freshness is not None:
-        found["freshness"] = _plain(facts.freshness)
-    return found
+def _stated(facts: Facts) -> dict[str, Any]:
+    found = _set_fields(facts)
+    del found["source"]
+    return found | {"meta": dict(facts.meta)} if facts.meta else found
+
+
+def _set_fields(value: Any) -> dict[str, Any]:
+    """Return the fields of a value of this module that are set; a number of 0 is."""
+    given = ((name, getattr(value, name)) for name in value.__slots__)
+    return {name: found for name, found in given if found or type(found) is int}
 
 
 def _plain(value: Any) -> Any:
-    """Return a value of this module as JSON values, without fields that are not set."""
-    if isinstance(value, datetime):
-        return value.isoformat()
-    if isinstance(value, Check | CheckResult | Constraint | Freshness):
-        given = ((one.name, getattr(value, one.name)) for one in fields(value))
-        return {name: _plain(found) for name, found in given if found is not None and found != ()}
-    return value
+    return value.astimezone(UTC).isoformat() if isinstance(value, datetime) else _set_fields(value)
 
 
-def _from_json(source: str, found: Mapping[str, Any]) -> Facts:
-    fresh = found.get("freshness")
-    return Facts(
-        source=source,
-        at=_time(found["at"]),
-        description=found.get("description"),
-        tags=tuple(found.get("tags", ())),
-        meta=tuple(found.get("meta", {}).items()),
-        owner=found.get("owner"),
-        data_type=found.get("data_type"),
-        is_contracted=found.get("is_contracted", False),
-        constraints=tuple(
-            Constraint(one["kind"], tuple(one.get("columns", ())), one.get("expression"))
-            for one in found.get("constraints", ())
-        ),
-        checks=tuple(map(_check_from, found.get("checks", ()))),
-        freshness=Freshness(fresh["status"], _time(fresh["at"]), _optional_time(fresh.get("loaded_at")))
-        if fresh
-        else None,
-    )
-
-
-def _check_from(found: Mapping[str, Any]) -> Check:
-    result = found.get("result")
-    return Check(
-        found["key"],
-        found["kind"],
-        tuple(found.get("columns", ())),
-        found.get("severity"),
-        found.get("refers_to"),
-        CheckResult(result["status"], _time(result["at"]), result.get("failures")) if result else None,
-        found.get("condition"),
-    )
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text).astimezone(UTC)
-
-
-def _optional_time(text: str | None) -> datetime | None:
-    return _time(text) if text else None
+_ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=_plain)

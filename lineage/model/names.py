@@ -9,7 +9,7 @@ from functools import lru_cache
 from lineage.frozen import frozen
 from lineage.model.dialect import Dialect
 from lineage.model.namespaces import normal_namespace, normal_place
-from lineage.model.spelling import Spelled, spelling_of
+from lineage.model.spelling import Spelled, any_spelled, as_written, spelling_of
 
 __all__ = [
     "bigquery_table",
@@ -63,8 +63,8 @@ def format_name(parts: Sequence[str]) -> str:
 
     If a part has a spelling (`Spelled`), the name has one too.
     """
-    if Spelled in map(type, parts):
-        written = [part.spelling if isinstance(part, Spelled) else part for part in parts]
+    if any_spelled(parts):
+        written = [as_written(part) for part in parts]
         return Spelled(format_name([str(part) for part in parts]), format_name(written))
     if all(_PLAIN.fullmatch(part) for part in parts):
         return ".".join(parts)
@@ -153,9 +153,10 @@ class ColumnPath:
     @property
     def spelling(self) -> str | None:
         """The text of the path as written in SQL; None if that equals its text."""
-        if Spelled not in map(type, self.parts):
+        if not any_spelled(self.parts):
             return None
-        return ".".join(column_text(part.spelling if isinstance(part, Spelled) else part) for part in self.parts)
+        written = ".".join(column_text(as_written(part)) for part in self.parts)
+        return written if written != str(self) else None
 
     def __str__(self) -> str:
         return ".".join(map(column_text, self.parts))
@@ -202,7 +203,7 @@ def path_spelling(name: str, path: str) -> str | None:
     >>> path_spelling(name, "orderid"), path_spelling(name, "order_id")
     ('OrderID', None)
     """
-    return spelling_of(path, column_text(name.spelling)) if isinstance(name, Spelled) else None
+    return spelling_of(path, column_text(as_written(name))) if isinstance(name, Spelled) else None
 
 
 def versioned_name(name: str, version: int) -> str:
@@ -317,7 +318,7 @@ class Naming:
         """
         filled = list(parts)
         self._complete(filled)
-        if Spelled not in map(type, filled):
+        if not any_spelled(filled):
             return None
         plain = plain_name(name)
         full = [part for part, _ in split_name(plain)]

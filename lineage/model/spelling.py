@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-__all__ = ["Spelled", "likelier_spelling", "spelling_of"]
+from collections.abc import Iterable
+from typing import ClassVar
+
+__all__ = ["Spelled", "any_spelled", "as_written", "likelier_spelling", "own_spelling", "spelling_of"]
 
 
 class Spelled(str):
@@ -19,6 +22,11 @@ class Spelled(str):
     __slots__ = ("spelling",)
 
     spelling: str
+    kinds: ClassVar[set[type]] = set()
+
+    def __init_subclass__(cls) -> None:
+        """Count names of the subclass among those with a spelling."""
+        Spelled.kinds.add(cls)
 
     def __new__(cls, name: str, spelling: str) -> Spelled:
         """Return the name with its spelling."""
@@ -29,6 +37,32 @@ class Spelled(str):
     def __reduce__(self) -> tuple[object, ...]:
         # By default pickle calls __new__ without the second argument.
         return Spelled, (str(self), self.spelling)
+
+
+Spelled.kinds.add(Spelled)
+
+
+def any_spelled(names: Iterable[str]) -> bool:
+    """Return whether one of the names has a spelling. It is asked of each name of each query, so no loop runs here."""
+    return not Spelled.kinds.isdisjoint(map(type, names))
+
+
+def own_spelling(name: str | None) -> str | None:
+    """Return the spelling that a name carries; None if it carries none.
+
+    >>> own_spelling(Spelled("factsales", "FactSales")), own_spelling("factsales")
+    ('FactSales', None)
+    """
+    return name.spelling if isinstance(name, Spelled) else None
+
+
+def as_written(name: str) -> str:
+    """Return the spelling that a name carries, else the name.
+
+    >>> as_written(Spelled("factsales", "FactSales")), as_written("factsales")
+    ('FactSales', 'factsales')
+    """
+    return name.spelling if isinstance(name, Spelled) else name
 
 
 def spelling_of(name: str, spelling: str | None) -> str | None:

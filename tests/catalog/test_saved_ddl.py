@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lineage.catalog import Catalog, CatalogError, saved_ddl
-from lineage.model.spelling import Spelled
+from lineage.model.spelling import own_spelling
 from lineage.model.statement import RowIdType
 
 _DDL = """
@@ -28,7 +28,7 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def _listed(catalog: Catalog) -> list[tuple[object, ...]]:
     def spelled(name: str) -> tuple[str, str | None]:
-        return str(name), name.spelling if isinstance(name, Spelled) else None
+        return str(name), own_spelling(name)
 
     return [
         (spelled(table.name), [(spelled(one.name), one.data_type, type(one.data_type)) for one in table.columns])

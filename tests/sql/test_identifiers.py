@@ -4,7 +4,7 @@ import sqlglot
 from sqlglot import exp
 
 from lineage.model.dialects import dialect_named
-from lineage.model.spelling import Spelled
+from lineage.model.spelling import as_written
 from lineage.sql.resolve.identifiers import identifiers_of
 
 
@@ -19,7 +19,7 @@ def test_each_spelling_of_a_kept_name_stays() -> None:
     for written in ("Amount", "AMOUNT", "amount", "Amount"):
         name = identifiers.column(_identifier(written, "tsql"))
         assert name == "amount"
-        assert (name.spelling if isinstance(name, Spelled) else name) == written
+        assert as_written(name) == written
 
 
 def test_a_quoted_name_is_not_the_kept_one() -> None:

@@ -8,9 +8,10 @@ import pickle
 import pytest
 
 from lineage import Catalog, extract, extract_script
-from lineage.model.dialects import DIALECTS
+from lineage.model.dialects import DIALECTS, dialect_named
 from lineage.model.names import ColumnPath, column_text, format_name
-from lineage.model.spelling import Spelled
+from lineage.model.spelling import Spelled, own_spelling
+from lineage.sql.resolve.column_names.unnamed_column import unnamed_column
 
 TABLE = "CREATE TABLE dbo.FactSales (SalesOrderID int, [Line Total] money)"
 
@@ -108,7 +109,10 @@ def test_a_name_with_a_spelling_is_the_bare_name_but_for_that() -> None:
     again = pickle.loads(pickle.dumps(name))
     assert (again, again.spelling, type(str(again))) == ("orders", "Orders", str)
     full = format_name(["dbo", Spelled("a b", "A B")])
-    assert (full, full.spelling if isinstance(full, Spelled) else None) == ('dbo."a b"', 'dbo."A B"')
+    assert (full, own_spelling(full)) == ('dbo."a b"', 'dbo."A B"')
     assert ColumnPath(("address", Spelled("city", "City"))).spelling == "address.City"
+    assert ColumnPath(("address", Spelled("city", "city"))).spelling is None
+    unnamed = unnamed_column("A + 1", dialect_named("tsql"))
+    assert (str(ColumnPath((unnamed,))), ColumnPath((unnamed,)).spelling) == ("a + 1", "A + 1")
     dotted = column_text(Spelled("a.b", "A.B"))
-    assert (dotted, dotted.spelling if isinstance(dotted, Spelled) else None) == ('"a.b"', '"A.B"')
+    assert (dotted, own_spelling(dotted)) == ('"a.b"', '"A.B"')

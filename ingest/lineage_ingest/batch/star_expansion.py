@@ -18,7 +18,7 @@ from lineage.catalog import Catalog, TableSchema
 from lineage.model.batch import ColumnRecord, DatasetRecord, EdgeRecord, JobRecord, LineageBatch, RunRecord
 from lineage.model.dialects import UnknownDialectError
 from lineage.model.names import column_key, column_text, split_column_key
-from lineage.model.spelling import Spelled
+from lineage.model.spelling import own_spelling
 from lineage.model.statement import ColumnSchema, Completeness, StatementLineage
 from lineage.model.text.name_lists import name_list
 from lineage.store.protocol import GraphStore
@@ -197,7 +197,7 @@ def _output_record(
             str(name),
             None,
             position,
-            spelling=name.spelling if isinstance(name, Spelled) else written.get(name),
+            spelling=own_spelling(name) or written.get(name),
         )
         for position, name in enumerate(names)
     )

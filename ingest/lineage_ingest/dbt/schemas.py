@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lineage.model.dialect import Dialect
 from lineage.model.names import Naming
-from lineage.model.spelling import Spelled
+from lineage.model.spelling import own_spelling
 from lineage.model.statement import ColumnSchema
 from lineage_ingest.dbt.artifacts.manifest_nodes import DbtNode, ResourceType
 from lineage_ingest.dbt.artifacts.seed_files import header_of
@@ -26,7 +26,7 @@ def catalog_columns(artifacts: Artifacts, unique_id: str, naming: Naming) -> tup
 
 def comparable_columns(columns: Iterable[ColumnSchema]) -> list[tuple[str, str, str | None]]:
     """Return columns as values for a digest: a name with another spelling is equal to the one without."""
-    return [(one.name, one.name.spelling if isinstance(one.name, Spelled) else "", one.data_type) for one in columns]
+    return [(one.name, own_spelling(one.name) or "", one.data_type) for one in columns]
 
 
 def described_columns(node: DbtNode, naming: Naming) -> tuple[ColumnSchema, ...]:

@@ -13,7 +13,6 @@ from dataclasses import replace
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import column_text
-from lineage.model.spelling import Spelled
 from lineage.model.statement import ColumnRef, ColumnSchema, Completeness, Edge, StatementLineage, TableRef
 from lineage.sql.resolve.column_names.unnamed_column import may_be_named
 
@@ -127,7 +126,7 @@ def _expanded(edges: Sequence[Edge], names: Sequence[str]) -> Iterator[Edge]:
             yield edge
             continue
         for name in names:
-            column = Spelled(column_text(name), name.spelling) if isinstance(name, Spelled) else column_text(name)
+            column = column_text(name)
             yield edge._replace(
                 source=ColumnRef(edge.source.table, column), target=ColumnRef(edge.target.table, column)
             )

@@ -32,7 +32,7 @@ from lineage.cli.store_options import FormatOption
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.names import Naming
-from lineage.model.spelling import Spelled
+from lineage.model.spelling import as_written
 from lineage.model.statement import Completeness, StatementLineage
 from lineage.model.text.decoding import decode_sql
 from lineage.screen.evidence import marked_line
@@ -224,7 +224,7 @@ def _written_names(statements: list[StatementLineage], schemas: Catalog, naming:
     """
     found: dict[str, str] = {}
     for table in schemas.qualified(naming):
-        found[table.name] = table.name.spelling if isinstance(table.name, Spelled) else table.name
+        found[table.name] = as_written(table.name)
         for column in table.columns:
             found[f"{table.name}.{column.name}"] = getattr(column.name, "spelling", column.name)
     for of_definitions in (True, False):

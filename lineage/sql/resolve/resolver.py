@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token
 
 from lineage.model.diagnostics import DiagnosticCode, Severity, Span
 from lineage.model.names import ColumnPath, Naming, split_name
-from lineage.model.spelling import Spelled, spelling_of
+from lineage.model.spelling import Spelled, any_spelled, spelling_of
 from lineage.model.statement import ColumnRef, EarlierStatement, Edge
 from lineage.sql.budget import Budget
 from lineage.sql.parse.one_row_tables import column_of_one_row
@@ -148,7 +148,7 @@ class Resolver(Resolution):
         """The first spelling of each table name, for databases that show names as they were written."""
         self._base: dict[str, BaseTable | Relation] = {}
         self._shows_tables = naming.dialect.shows_tables
-        self._spelled_defaults = Spelled in (type(naming.default_database), type(naming.default_schema))
+        self._spelled_defaults = any_spelled((naming.default_database or "", naming.default_schema or ""))
         self._shared = tables.shared
         self._shared.begin_statement()
         self._steps = functions.steps
@@ -281,7 +281,7 @@ class Resolver(Resolution):
         """Return the full name of a table, and record the spelling of its parts."""
         if not self._shows_tables:
             return name
-        is_spelled = self._spelled_defaults or Spelled in map(type, parts)
+        is_spelled = self._spelled_defaults or any_spelled(parts)
         if is_spelled and name not in self.spellings:
             spelling = self.naming.spelling(name, parts)
             if spelling is not None:

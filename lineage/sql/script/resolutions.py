@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from lineage.frozen import frozen
 from lineage.model.names import Naming
-from lineage.model.spelling import Spelled
+from lineage.model.spelling import own_spelling
 from lineage.model.statement import StatementLineage
 from lineage.sql.procedural import Variables
 from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
@@ -210,7 +210,7 @@ def _plain(answer: Any) -> Any:
     if isinstance(answer, str):
         if type(answer) is str:
             return answer
-        return type(answer).__name__, str(answer), answer.spelling if isinstance(answer, Spelled) else None
+        return type(answer).__name__, str(answer), own_spelling(answer)
     if isinstance(answer, set):
         return tuple(sorted(answer))
     return answer if isinstance(answer, bool) else tuple(map(_plain, answer))

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime, timedelta
 
 from lineage.model.batch import DatasetChange
-from lineage.model.spelling import Spelled
+from lineage.model.spelling import own_spelling
 from lineage.model.statement import TableChange
 
 __all__ = ["changes_in_order"]
@@ -25,7 +25,7 @@ def changes_in_order(
 
 def _record(change: TableChange, at: datetime, key_of: Callable[[str], str]) -> DatasetChange:
     other = change.other
-    spelling = other.spelling if isinstance(other, Spelled) else None
+    spelling = own_spelling(other)
     if other is not None:
         other = str(other) if change.kind.of_column else key_of(other)
     return DatasetChange(change.kind, key_of(change.table), at, other, change.column, spelling)

@@ -19,7 +19,7 @@ from lineage.model.names import (
     plain_name,
     split_location,
 )
-from lineage.model.spelling import Spelled, spelling_of
+from lineage.model.spelling import own_spelling, spelling_of
 from lineage.model.statement import ChangeKind, ColumnRef, DatasetKind, StatementLineage
 from lineage.sql.scan.leading import LEADING
 from lineage_ingest.batch.renamed_tables import LaterNames, is_gone, table_after
@@ -91,7 +91,7 @@ class BatchDatasets:
     def add_schema(self, table: TableSchema) -> None:
         """Add a table of the catalog. Columns that a statement defines take precedence."""
         self._define(table.name, ColumnRecord.of_schema(table.columns))
-        spelling = table.name.spelling if isinstance(table.name, Spelled) else None
+        spelling = own_spelling(table.name)
         self._spell(table.name, spelling, _SpelledBy.CATALOG)
 
     def add_inferred(self, reference: ColumnRef, later: LaterNames) -> None:
@@ -101,7 +101,7 @@ class BatchDatasets:
         path = later.column(reference.table, reference.column)
         if is_gone(path):
             return
-        written = reference.column.spelling if isinstance(reference.column, Spelled) else None
+        written = own_spelling(reference.column)
         dataset = self._dataset(later.table(reference.table))
         spelling = spelling_of(path, written)
         dataset.columns.setdefault(path, ColumnRecord(str(path), inferred=True, spelling=spelling))

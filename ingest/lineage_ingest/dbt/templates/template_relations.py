@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
-from lineage.model.spelling import Spelled
+from lineage.model.spelling import as_written
 from lineage.model.statement import ColumnSchema
 from lineage_ingest.dbt.artifacts.manifest_nodes import DbtNode
 
@@ -76,7 +76,7 @@ class TemplateColumn:
     def __init__(self, column: ColumnSchema, quote: Callable[[object], str]) -> None:
         """Take its name as the database displays it; of an unknown type, the name is `unknown`."""
         name = column.name
-        self.name = self.column = str(name.spelling if isinstance(name, Spelled) else name)
+        self.name = self.column = as_written(name)
         self.quoted = quote(self.name)
         self.data_type = self.dtype = column.data_type or _UNKNOWN_TYPE
 

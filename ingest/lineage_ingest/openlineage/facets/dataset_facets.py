@@ -15,7 +15,7 @@ from lineage.model.batch import (
 from lineage.model.dialects import UnknownDialectError, dialect_named
 from lineage.model.names import ColumnPath, column_text, split_dataset_key
 from lineage.model.namespaces import normal_namespace
-from lineage.model.spelling import Spelled, spelling_of
+from lineage.model.spelling import own_spelling, spelling_of
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage_ingest.openlineage.dataset_ids import DatasetId, dataset_id_of
 from lineage_ingest.openlineage.facets.schemas_known import Schemas, is_whole
@@ -37,7 +37,7 @@ def change_of(dataset_id: DatasetId, facets: Facets, at: datetime, *, exact: boo
     if state == "RENAME" and previous:
         before = dataset_id_of(previous["namespace"], previous["name"], exact=exact)
         if before.key != dataset_id.key:
-            spelling = dataset_id.name.spelling if isinstance(dataset_id.name, Spelled) else None
+            spelling = own_spelling(dataset_id.name)
             return DatasetChange(ChangeKind.RENAME, before.key, at, dataset_id.key, spelling=spelling)
     return None
 
@@ -71,7 +71,7 @@ def record_of(dataset_id: DatasetId, facets: Facets, at: datetime, aliases: Iter
         named = dialect_named(str(dialect)).name if dialect else None
     except UnknownDialectError:
         named = None
-    spelling, is_spelled = (dataset_id.name.spelling if isinstance(dataset_id.name, Spelled) else None), False
+    spelling, is_spelled = own_spelling(dataset_id.name), False
     if dataset_id.exact and isinstance(ours.get("spelling"), str):
         spelling, is_spelled = ours["spelling"], True
     return DatasetRecord(

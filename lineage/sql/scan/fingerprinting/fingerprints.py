@@ -16,6 +16,7 @@ import hashlib
 from lineage.sql.scan.facts import dialect_features, word_flags, word_roles
 from lineage.sql.scan.fingerprinting.contexts import DROPPED, DROPPED_CONSTANTS, Behind, Region
 from lineage.sql.scan.fingerprinting.levels import Level, inner_region, takes_rows
+from lineage.sql.scan.fingerprinting.piece_before import ExactPath, PieceBefore
 from lineage.sql.scan.fingerprinting.writing import Writing
 from lineage.sql.scan.pieces import LITERALS, PieceKind, ascii_lower, pieces
 
@@ -72,10 +73,6 @@ def normal_form(sql: str, dialect: str) -> str:
     return writer.out.text()
 
 
-_NO_PATH, _PATH_GOES_ON, _IN_PATH = range(3)
-"""Whether the next word belongs to a case-sensitive path, or the last piece did."""
-
-
 class _Writer:
     def __init__(self, dialect: str) -> None:
         features = dialect_features(dialect)
@@ -93,7 +90,7 @@ class _Writer:
         self._names_by_text = False
         self._runs_sql = False
         self._dynamic = word_flags("dynamic")
-        self._follow()
+        self._before = PieceBefore()
 
     def finish(self) -> None:
         """Handle the end of the text."""
@@ -123,13 +120,7 @@ class _Writer:
 
     def _follow(self, behind: int = Behind.NOTHING, role: str = "", *, pure: bool = False) -> None:
         """Record the kind of the current piece, for the next one."""
-        self._behind = behind
-        self._role = role
-        self._is_pure = pure
-        self._behind_type = int(Behind.NOTHING)
-        self._lead = -1
-        self._lead_wordy = self._limited = self._dotted = self._starred = False
-        self._path = _NO_PATH
+        self._before = PieceBefore(behind, role, pure)
 
     def take(self, kind: PieceKind, text: str) -> None:
         """Handle the next piece of the text."""
@@ -146,7 +137,7 @@ class _Writer:
         if self._ended:
             self._ended = False
             self.out.add(";")
-        if self._role == "pivot" and text != "(":
+        if self._before.role == "pivot" and text != "(":
             self._levels[-1].region = Region.FIXED
         if kind is PieceKind.WORD:
             self._word(text)
@@ -158,18 +149,18 @@ class _Writer:
             self._as_it_is(text)
 
     def _as_it_is(self, text: str) -> None:
-        in_path = self._path is _PATH_GOES_ON
+        in_path = self._before.path is ExactPath.GOES_ON
         self.out.add(text, wordy=True)
         self._follow()
-        self._path = _IN_PATH if in_path else _NO_PATH
+        self._before.path = ExactPath.BEFORE if in_path else ExactPath.NONE
 
     def _literal(self, text: str, *, is_number: bool = False, is_value: bool = False) -> None:
-        if self._path is _PATH_GOES_ON:
+        if self._before.path is ExactPath.GOES_ON:
             self._as_it_is(text)
             return
         level = self._levels[-1]
-        behind = self._behind if is_number else self._behind | self._behind_type
-        if self._role == "values" and takes_rows(level.region):
+        behind = self._before.kind if is_number else self._before.kind | self._before.kind_before_type
+        if self._before.role == "values" and takes_rows(level.region):
             level.region = Region.ROWS
             behind = Behind.COMMA
         if not behind & self._dropped(level.region):
@@ -181,15 +172,15 @@ class _Writer:
             self._constants.append(text)
         elif level.region is Region.PURE:
             self._constants.append(text)
-        if self._lead >= 0:
-            self.out.cut(self._lead, wordy=self._lead_wordy)
+        if self._before.lead >= 0:
+            self.out.cut(self._before.lead, wordy=self._before.lead_wordy)
         if level.region in (Region.LIST, Region.ROWS) and self.out.ends_in_comma_after(level.last_dropped):
             self.out.cut(level.last_dropped, wordy=True)
         else:
             self.out.add("?", wordy=True)
         level.last_dropped = self.out.size
         self._follow()
-        self._limited = bool(behind & Behind.LIMIT)
+        self._before.limited = bool(behind & Behind.LIMIT)
 
     def _dropped(self, region: Region) -> int:
         mask = DROPPED[region]
@@ -203,34 +194,35 @@ class _Writer:
 
     def _word(self, text: str) -> None:
         if self._exact_paths and text.startswith("@"):
-            self._path = _PATH_GOES_ON
-        if self._path is _PATH_GOES_ON:
+            self._before.path = ExactPath.GOES_ON
+        if self._before.path is ExactPath.GOES_ON:
             self._as_it_is(text)
             return
         lower = ascii_lower(text)
-        role = "" if self._dotted else self._roles.get(lower, "")
-        folded = lower if self._folds or (not self._dotted and lower in self._keywords) else text
+        role = "" if self._before.dotted else self._roles.get(lower, "")
+        folded = lower if self._folds or (not self._before.dotted and lower in self._keywords) else text
         level = self._levels[-1]
         if role == "constant" and level.region in _CONSTANT_REGIONS:
             self._literal(folded, is_number=True)
             return
         if level.region is Region.ROWS and role not in _STAYS_IN_ROWS:
             level.region = Region.OTHER
-        previous, starred, pure = self._role, self._starred, not self._dotted and lower in self._pure
+        previous, starred = self._before.role, self._before.starred
+        pure = not self._before.dotted and lower in self._pure
         if lower in self._dynamic:
             self._runs_sql = True
         elif role == "create" or (previous == "by" and lower == "name"):
             self._names_by_text = True
         elif role == "as" and level.region is Region.PROJECTION:
             level.named = True
-        behind, lead, lead_wordy = self._behind, self._lead, self._lead_wordy
+        behind, lead, lead_wordy = self._before.kind, self._before.lead, self._before.lead_wordy
         if lead < 0:
             lead, lead_wordy = self.out.size, self.out.wordy
         self.out.add(folded, wordy=True)
         self._follow(self._meaning(role, previous, starred=starred), role, pure=pure)
-        self._starred = starred and role in ("open", "similar")
+        self._before.starred = starred and role in ("open", "similar")
         if role == "type":
-            self._behind_type, self._lead, self._lead_wordy = behind, lead, lead_wordy
+            self._before.kind_before_type, self._before.lead, self._before.lead_wordy = behind, lead, lead_wordy
 
     def _meaning(self, role: str, previous: str, *, starred: bool) -> int:
         """Enter the region that a word begins; return the word's kind for a literal after it."""
@@ -281,32 +273,35 @@ class _Writer:
 
     def _operator(self, text: str) -> None:
         if text in ("(", "[", "{"):
-            region, is_row = inner_region(self._levels[-1], self._behind, self._role, text, pure=self._is_pure)
+            before = self._before
+            region, is_row = inner_region(self._levels[-1], before.kind, before.role, text, pure=before.is_pure)
             self._levels.append(Level(region, is_row=is_row, start=self.out.size))
             self.out.add(text)
             self._follow(Behind.PARENTHESIS)
         elif text in (")", "]", "}"):
             self._close(text)
-        elif text in ("-", "+") and self._behind:
-            if self._lead < 0:
-                self._lead, self._lead_wordy = self.out.size, self.out.wordy
+        elif text in ("-", "+") and self._before.kind:
+            if self._before.lead < 0:
+                self._before.lead, self._before.lead_wordy = self.out.size, self.out.wordy
             self.out.add(text)
         else:
-            limited, path = self._limited and text == ",", self._path
+            limited, path = self._before.limited and text == ",", self._before.path
             if text == "," and self._levels[-1].selects:
                 self._end_item(self._levels[-1])
             self.out.add(text)
             self._follow(Behind.LIMIT if limited else _OPERATORS.get(text, Behind.NOTHING))
-            self._dotted, self._starred = text == ".", text == "*"
-            if self._exact_paths and (text == ":" or text[0] == "@" or (path and text in (".", "/", "-"))):
-                self._path = _PATH_GOES_ON
+            self._before.dotted, self._before.starred = text == ".", text == "*"
+            if self._exact_paths and (
+                text == ":" or text[0] == "@" or (path is not ExactPath.NONE and text in (".", "/", "-"))
+            ):
+                self._before.path = ExactPath.GOES_ON
 
     def _close(self, text: str) -> None:
         self._end_item(self._levels[-1])
         self.out.add(text)
         self._follow()
         if self._exact_paths and text == "]":  # v:key[0].key
-            self._path = _IN_PATH
+            self._before.path = ExactPath.BEFORE
         while self._levels[-1].is_case:
             self._levels.pop()
         if len(self._levels) == 1:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from lineage.catalog.mentioned_tables import words_of
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.dialect import Dialect
-from lineage.model.spelling import Spelled
+from lineage.model.spelling import own_spelling
 from lineage.model.statement import ColumnRef, StatementLineage
 from lineage.saved_values import from_saved, to_saved
 from lineage.sql.resolve.calls.procedure_calls import defined_procedures
@@ -198,7 +198,7 @@ def words_of_names(name: str, text: str) -> Iterator[list[bytes]]:
 
 def written(name: str) -> tuple[str, str, str | None]:
     """Return a name with its spelling."""
-    return type(name).__name__, str(name), name.spelling if isinstance(name, Spelled) else None
+    return type(name).__name__, str(name), own_spelling(name)
 
 
 def _digest(value: object) -> bytes:

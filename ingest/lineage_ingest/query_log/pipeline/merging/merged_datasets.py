@@ -11,7 +11,7 @@ from typing import NamedTuple
 from lineage.catalog import TableSchema
 from lineage.model.batch import ColumnRecord, DatasetChange, DatasetRecord, JobRecord
 from lineage.model.names import ColumnPath, column_key, is_column_key, split_column_key, split_dataset_key
-from lineage.model.spelling import Spelled, likelier_spelling, spelling_of
+from lineage.model.spelling import Spelled, likelier_spelling, own_spelling, spelling_of
 from lineage.model.statement import ChangeKind, DatasetKind
 from lineage_ingest.query_log.pipeline.versions.version_keys import VersionKeys
 
@@ -99,7 +99,7 @@ class MergedDatasets:
             str(table.name),
             columns=ColumnRecord.of_schema(table.columns),
             schema_known=True,
-            spelling=table.name.spelling if isinstance(table.name, Spelled) else None,
+            spelling=own_spelling(table.name),
             is_spelled=isinstance(table.name, Spelled),
         )
         known = self._records.get(record.key)

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from lineage.model.batch import DatasetChange, EdgeRecord, definition_job_key
 from lineage.model.names import dataset_key, dataset_of, plain_name, split_dataset_key, versioned_name
-from lineage.model.spelling import Spelled
+from lineage.model.spelling import Spelled, own_spelling
 from lineage.model.statement import ChangeKind
 from lineage_ingest.query_log.pipeline.extraction import microseconds, moment
 from lineage_ingest.query_log.pipeline.versions.versions import Moment, Renaming, Versions
@@ -83,7 +83,7 @@ class VersionKeys:
             if is_second:
                 self._renamings[-1] = DatasetChange(ChangeKind.SWAP, new, time, old)
             else:
-                spelling = one.other.spelling if isinstance(one.other, Spelled) else None
+                spelling = own_spelling(one.other)
                 self._renamings.append(DatasetChange(ChangeKind.RENAME, old, time, new, spelling=spelling))
             before = one if one.swaps and not is_second else None
 

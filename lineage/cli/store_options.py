@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from lineage.screen.listing import OutputFormat
+from lineage.screen.formats import OutputFormat
 
 __all__ = ["FormatOption", "LockTimeoutOption", "StoreOption"]
 

@@ -1,41 +1,29 @@
-"""Print listings: as a table for people, as JSON or CSV for programs. Colour is for terminals only.
+"""Print lines for people. Colour is for terminals only.
 
-Output contains text from SQL, logs and events, so control characters are escaped. CSV is data for programs: nothing
-else is escaped, not even what a spreadsheet would run as a formula.
+Output contains text from SQL, logs and events, so control characters are escaped.
 """
 
 from __future__ import annotations
 
-import csv
 import os
 import re
 import sys
-from collections.abc import Iterable, Sequence
-from enum import StrEnum
-from typing import Any, TextIO
+from collections.abc import Iterable
+from typing import TextIO
 
 from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
 from lineage.model.text.visible_text import visible
-from lineage.screen.json_text import json_text
-from lineage.screen.layout import Look, cell_text, lay_out, wrap
+from lineage.screen.layout import wrap
 
-__all__ = ["Look", "OutputFormat", "console", "counted", "note", "print_listing", "print_object", "say"]
+__all__ = ["console", "counted", "is_file", "note", "say"]
 
 _FILE_WIDTH = 80
 """Width for standard output that is a file or pipe."""
 _LOG_WIDTH = 1000
 """Width for standard error that is a file or pipe of its own: a message is one line, as in a log."""
-
-
-class OutputFormat(StrEnum):
-    """Output formats."""
-
-    TABLE = "table"
-    JSON = "json"
-    CSV = "csv"
 
 
 class _Console(Console):
@@ -65,6 +53,11 @@ def _is_shared() -> bool:
         return os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno())
     except (OSError, ValueError):  # a stream without a file
         return False
+
+
+def is_file() -> bool:
+    """Return whether standard output is a file or pipe."""
+    return _line_width(sys.stdout) is None
 
 
 def console(*, stderr: bool = False) -> Console:
@@ -102,32 +95,3 @@ def counted(number: int, what: str) -> str:
     ('1 file', '1,200 files')
     """
     return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
-
-
-def print_listing(
-    columns: Sequence[str],
-    rows: Iterable[Sequence[Any]],
-    output: OutputFormat,
-    look: Look | None = None,
-) -> None:
-    """Print rows under named columns. JSON prints a list of objects, CSV a header and one line per row.
-
-    In a file or pipe, a table has names in full, so that they can be searched for.
-    """
-    if output is OutputFormat.JSON:
-        print(json_text([dict(zip(columns, row, strict=True)) for row in rows]))
-        return
-    if output is OutputFormat.CSV:
-        writer = csv.writer(sys.stdout, lineterminator="\n")
-        writer.writerow(columns)
-        writer.writerows([visible(cell_text(value)) for value in row] for row in rows)
-        return
-    out = console()
-    is_file = _line_width(sys.stdout) is None
-    for line in lay_out(columns, list(rows), look or Look(), out.width, full_names=is_file):
-        out.print(line)
-
-
-def print_object(value: Any) -> None:
-    """Print a value as JSON."""
-    print(json_text(value))

@@ -11,7 +11,9 @@ from typing import Annotated, TypeVar
 import typer
 
 from lineage.cli.store_options import FormatOption
-from lineage.screen.listing import Look, OutputFormat, note, print_listing
+from lineage.screen.formats import OutputFormat, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import note
 from lineage_graphql.access.access_tokens import TokenFile, TokenFileError, default_token_path
 from lineage_graphql.access.roles import Role
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -20,7 +21,9 @@ from lineage.cli.options import (
 )
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
-from lineage.screen.listing import OutputFormat, counted, note, say
+from lineage.model.batch import DiagnosticRecord
+from lineage.screen.formats import OutputFormat
+from lineage.screen.listing import counted, note, say
 from lineage.screen.progress import progress_bar
 from lineage_ingest.api import ingest_bi
 from lineage_ingest.bi.export_kinds import KINDS
@@ -30,7 +33,7 @@ from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budg
 from lineage_ingest.cli.shared.summary_output import (
     change_text,
     note_diagnostics,
-    print_figures,
+    print_ingest_figures,
     resolved_text,
     say_retired,
     worst_first,
@@ -122,15 +125,17 @@ def bi(
 def print_bi_summary(summary: BiSummary, output: OutputFormat, show: int = 20) -> None:
     """Print the counts of an ingest of an export, and the diagnostics, the most severe first."""
     found = worst_first(summary.diagnostics)
-    if output is not OutputFormat.TABLE:
-        print_figures(
-            summary.to_dict(),
-            output,
-            named={"store": summary.store, "kind": summary.kind, "server": summary.server},
-            more={"notices": list(summary.notices), "retired": list(summary.gone)},
-            found=({"source": d.source, **d.diagnostic.to_dict()} for d in found),
-        )
-        return
+    print_ingest_figures(
+        summary.to_dict(),
+        output,
+        named={"store": summary.store, "kind": summary.kind, "server": summary.server},
+        more={"notices": list(summary.notices), "retired": list(summary.gone)},
+        found=({"source": d.source, **d.diagnostic.to_dict()} for d in found),
+        people=lambda: _say_bi_summary(summary, found, show),
+    )
+
+
+def _say_bi_summary(summary: BiSummary, found: Sequence[DiagnosticRecord], show: int) -> None:
     note_diagnostics(found, show)
     counts = summary.batch.run.counts
     queries = f"{counts['queries']:,} {'query' if counts['queries'] == 1 else 'queries'}"

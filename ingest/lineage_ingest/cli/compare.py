@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Annotated
 
 import typer
@@ -10,7 +11,9 @@ import typer
 from lineage.cli.commands.ask import DATES, RowsOption
 from lineage.cli.options import DatabaseOption, NamespaceOption, SchemaOption, dialect_option
 from lineage.cli.store_options import FormatOption, StoreOption
-from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import counted, note, say
 from lineage.screen.progress import progress_bar
 from lineage_ingest.cli.shared.option_groups import with_option_groups
 from lineage_ingest.cli.shared.parameter_errors import bad_parameter
@@ -111,18 +114,14 @@ def compare(
 
 
 def _print(found: Comparison, output: OutputFormat, rows: int, *, every: bool) -> None:
-    if output is OutputFormat.JSON:
-        print_object(comparison_to_dict(found, every=every))
-        return
     listed = found.differences
     if every:
         listed = [*listed, *(edge for edge in found.edges if not edge.verdict.is_difference)]
-    if output is OutputFormat.CSV:
-        print_listing(COLUMNS, comparison_rows(found, listed), OutputFormat.CSV)
+    shown = listed[: rows or None] if output.is_for_people else listed
+    values = partial(comparison_to_dict, found, every=every)
+    print_listing(COLUMNS, comparison_rows(found, shown), output, _LOOK, values=values)
+    if not output.is_for_people:
         return
-    shown = listed[: rows or None]
-    if shown:
-        print_listing(COLUMNS, list(comparison_rows(found, shown)), OutputFormat.TABLE, _LOOK)
     if len(shown) < len(listed):
         note(f"… and {len(listed) - len(shown):,} more; --rows 0 shows all")
     for line in summary_lines(found):

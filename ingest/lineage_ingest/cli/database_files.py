@@ -10,7 +10,7 @@ import typer
 from lineage.cli.options import BudgetOption, FunctionsOption, JobsOption, SetOperations, SetOperationsOption
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.frozen import frozen
-from lineage.screen.listing import OutputFormat
+from lineage.screen.formats import OutputFormat
 from lineage.screen.progress import progress_bar
 from lineage.worker_pool import available_processors
 from lineage_ingest.api import ingest_duckdb, ingest_sqlite

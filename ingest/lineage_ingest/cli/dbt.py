@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import datetime
 from pathlib import Path
 from typing import Annotated
@@ -23,8 +24,10 @@ from lineage.cli.options import (
 )
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
+from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.screen.listing import OutputFormat, counted, note, say
+from lineage.screen.formats import OutputFormat
+from lineage.screen.listing import counted, note, say
 from lineage.screen.progress import progress_bar
 from lineage_ingest.api import ingest_dbt
 from lineage_ingest.cli.shared.option_groups import with_option_groups
@@ -32,7 +35,7 @@ from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budg
 from lineage_ingest.cli.shared.summary_output import (
     change_text,
     note_diagnostics,
-    print_figures,
+    print_ingest_figures,
     resolved_text,
     worst_first,
 )
@@ -121,15 +124,17 @@ def dbt(
 def print_dbt_summary(summary: DbtSummary, output: OutputFormat, show: int = 20) -> None:
     """Print the counts of an ingest of a dbt project, and the diagnostics, the most severe first."""
     found = worst_first(summary.diagnostics)
-    if output is not OutputFormat.TABLE:
-        print_figures(
-            summary.to_dict(),
-            output,
-            named={"store": summary.store, "project": summary.project},
-            more={"notices": list(summary.notices)},
-            found=({"source": d.source, **d.diagnostic.to_dict()} for d in found),
-        )
-        return
+    print_ingest_figures(
+        summary.to_dict(),
+        output,
+        named={"store": summary.store, "project": summary.project},
+        more={"notices": list(summary.notices)},
+        found=({"source": d.source, **d.diagnostic.to_dict()} for d in found),
+        people=lambda: _say_dbt_summary(summary, found, show),
+    )
+
+
+def _say_dbt_summary(summary: DbtSummary, found: Sequence[DiagnosticRecord], show: int) -> None:
     counts = summary.batch.run.counts
     if counts["not_compiled"]:
         note(

@@ -14,7 +14,8 @@ import typer
 from lineage.catalog import Catalog
 from lineage.cli.commands.ask import print_answer
 from lineage.neo4j_server import ManagedServer, start_server
-from lineage.screen.listing import OutputFormat, console
+from lineage.screen.formats import OutputFormat
+from lineage.screen.listing import console
 from lineage.screen.progress import progress_bar
 from lineage.store import GraphStore, open_store
 from lineage.traversal import TraversalOptions, impact, resolve, root_cause

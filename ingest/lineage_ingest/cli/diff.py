@@ -21,7 +21,9 @@ from lineage.cli.options import (
     dialect_option,
 )
 from lineage.cli.store_options import StoreOption
-from lineage.screen.listing import Look, OutputFormat, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_listing, print_object
+from lineage.screen.layout import Look
+from lineage.screen.listing import note, say
 from lineage.screen.progress import progress_bar
 from lineage.store.opening import DEFAULT_PATH
 from lineage_ingest.cli.shared.option_groups import with_option_groups
@@ -230,8 +232,7 @@ def _print(found: ProjectDiff, output: DiffFormat, rows: int, conditions: tuple[
             print_listing(COLUMNS, listed, OutputFormat.CSV)
             return
         say(f"{found.base} → {found.head}: {headline(found)}")
-        if listed:
-            print_listing(COLUMNS, listed[: rows or None], OutputFormat.TABLE, _LOOK)
+        print_listing(COLUMNS, listed[: rows or None], OutputFormat.TABLE, _LOOK)
         if rows and len(listed) > rows:
             note(f"… and {len(listed) - rows:,} more; --rows 0 shows all")
         for line in summary_lines(found):

@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_figures, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import counted, note, say
 from lineage_ingest.cli.shared.log_options import FollowFlags, LogFlags, PathsArgument
 from lineage_ingest.cli.shared.option_groups import with_option_groups
 from lineage_ingest.cli.shared.parameter_errors import bad_parameter
 from lineage_ingest.cli.shared.stop_signals import stop_signals
+from lineage_ingest.cli.shared.summary_output import say_failures
 from lineage_ingest.log_api import FollowSummary, StreamStart, follow_log, plan_log
 from lineage_ingest.options import OptionError
 from lineage_ingest.query_log import NoLogFilesError
@@ -164,18 +167,18 @@ def _print_totals(totals: FollowSummary, output: OutputFormat) -> None:
         "errors": totals.errors,
     }
     failures = totals.failures.most_common(_FAILURES)
-    if output is OutputFormat.JSON:
-        listed = [{"reason": reason, "runs": runs} for reason, runs in failures]
-        print_object({"store": totals.store, **figures, "failures": listed})
-        return
-    if output is OutputFormat.CSV:
-        print_listing(tuple(figures), [tuple(figures.values())], output)
-        return
-    if failures:
-        say("most frequent reasons why SQL is not fully resolved:")
-        print_listing(
-            ("runs", "reason"), [(runs, reason) for reason, runs in failures], output, Look(words=("reason",))
-        )
+    print_figures(
+        figures,
+        output,
+        named={"store": totals.store},
+        more={"failures": [{"reason": reason, "runs": runs} for reason, runs in failures]},
+        people=lambda: _say_totals(totals, failures),
+    )
+
+
+def _say_totals(totals: FollowSummary, failures: Sequence[tuple[str, int]]) -> None:
+    counts = totals.counts
+    say_failures(failures)
     ended = f", {totals.applied.edges_ended:,} ended" if totals.applied.edges_ended else ""
     batches = f"{totals.batches:,} batch{'' if totals.batches == 1 else 'es'}"
     say(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from typing import Annotated
 
@@ -9,8 +10,10 @@ import typer
 
 from lineage.cli.options import JobsOption
 from lineage.cli.wall_clock import wall_seconds
+from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_figures
+from lineage.screen.listing import counted, note, say
 from lineage.screen.progress import progress_bar
 from lineage.sql import scan
 from lineage.worker_pool import available_processors
@@ -18,6 +21,7 @@ from lineage_ingest.cli.follow import print_plan, run_follow
 from lineage_ingest.cli.shared.log_options import FollowFlags, JdbcFlags, LogFlags, PathsArgument
 from lineage_ingest.cli.shared.option_groups import with_option_groups
 from lineage_ingest.cli.shared.parameter_errors import bad_parameter
+from lineage_ingest.cli.shared.summary_output import say_failures
 from lineage_ingest.log_api import ingest_log, plan_log
 from lineage_ingest.options import OptionError
 from lineage_ingest.query_log import SOURCES, ColumnsMissingError, NoLogFilesError, NotOverJdbcError
@@ -83,7 +87,7 @@ def log(
     except LogUnreachableError as error:
         note(str(error), "red")
         raise typer.Exit(3) from error
-    if summary.detected_files and flags.output is OutputFormat.TABLE:
+    if summary.detected_files and flags.output.is_for_people:
         note(_detection_line(summary))
     print_log_summary(summary, flags.output, flags.show)
     if summary.fails(flags.fail_on):
@@ -106,24 +110,19 @@ def print_log_summary(summary: LogSummary, output: OutputFormat, show: int = 5) 
     for record in files:
         note(f"error: file not read: {record.diagnostic.message}", "red")
     failures = summary.failures[:_FAILURES]
-    if output is OutputFormat.JSON:
-        listed = [{"reason": reason, "runs": runs} for reason, runs in failures]
-        print_object(
-            {
-                "store": summary.store,
-                "run": summary.run.key,
-                "source": summary.source,
-                **summary.to_dict(),
-                "failures": listed,
-                "notes": list(summary.notes),
-            }
-        )
-        return
-    if output is OutputFormat.CSV:
-        figures = summary.to_dict()
-        print_listing(tuple(figures), [tuple(figures.values())], output)
-        return
-    errors = [d for d in errors if d not in files]
+    print_figures(
+        summary.to_dict(),
+        output,
+        named={"store": summary.store, "run": summary.run.key, "source": summary.source},
+        more={
+            "failures": [{"reason": reason, "runs": runs} for reason, runs in failures],
+            "notes": list(summary.notes),
+        },
+        people=lambda: _say_log_summary(summary, [one for one in errors if one not in files], show),
+    )
+
+
+def _say_log_summary(summary: LogSummary, errors: Sequence[DiagnosticRecord], show: int) -> None:
     for record in errors[: show or None]:
         note(f"{record.job or record.source}: {record.diagnostic}", "red")
     if show and len(errors) > show:
@@ -131,11 +130,7 @@ def print_log_summary(summary: LogSummary, output: OutputFormat, show: int = 5) 
     for text in summary.notes:
         note(text, "yellow")
     counts = summary.run.counts
-    if failures:
-        say("most frequent reasons why SQL is not fully resolved:")
-        print_listing(
-            ("runs", "reason"), [(runs, reason) for reason, runs in failures], output, Look(words=("reason",))
-        )
+    say_failures(summary.failures[:_FAILURES])
     if scan.engine() == "python":
         note("the native scanner is not installed: one in Python, 100 times slower, is used", "yellow")
     rest = {name: counts[name] for name in ("partial", "tables_only", "unresolved") if counts.get(name)}

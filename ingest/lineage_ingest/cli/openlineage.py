@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
-from lineage.screen.listing import OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_figures
+from lineage.screen.listing import counted, note, say
 from lineage.screen.progress import progress_bar
 from lineage_ingest.api import ingest_openlineage, opened_store
 from lineage_ingest.cli.shared.option_groups import with_option_groups
@@ -141,17 +143,19 @@ def _print_rejected(rejected: Rejected) -> None:
 def print_event_summary(summary: EventSummary, output: OutputFormat, show: int = 20) -> None:
     """Print the accepted events and the changes; list rejected events and ignored facets, errors first."""
     found = sorted(summary.found, key=lambda one: not one.is_error)
-    if output is not OutputFormat.TABLE:
-        figures = summary.to_dict()
-        if output is OutputFormat.JSON:
-            listed = [
-                {"place": one.place, "severity": "error" if one.is_error else "warning", "reason": one.reason}
-                for one in found
-            ]
-            print_object({"store": summary.store, **figures, "found": listed})
-        else:
-            print_listing(tuple(figures), [tuple(figures.values())], output)
-        return
+    listed = [
+        {"place": one.place, "severity": "error" if one.is_error else "warning", "reason": one.reason} for one in found
+    ]
+    print_figures(
+        summary.to_dict(),
+        output,
+        named={"store": summary.store},
+        more={"found": listed},
+        people=lambda: _say_event_summary(summary, found, show),
+    )
+
+
+def _say_event_summary(summary: EventSummary, found: Sequence[Rejected], show: int) -> None:
     for one in found[: show or None]:
         _print_rejected(one)
     listed_in_all = summary.failed + summary.facets_left_out

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -9,7 +10,9 @@ import typer
 from lineage.cli.options import BudgetOption, FunctionsOption, JobsOption, SetOperations, SetOperationsOption
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
-from lineage.screen.listing import OutputFormat, counted, note, say
+from lineage.model.batch import DiagnosticRecord
+from lineage.screen.formats import OutputFormat
+from lineage.screen.listing import counted, note, say
 from lineage.screen.progress import progress_bar
 from lineage.worker_pool import available_processors
 from lineage_ingest.api import ingest_postgres
@@ -18,7 +21,7 @@ from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budg
 from lineage_ingest.cli.shared.summary_output import (
     change_text,
     note_diagnostics,
-    print_figures,
+    print_ingest_figures,
     resolved_text,
     say_retired,
     worst_first,
@@ -101,21 +104,23 @@ def postgres(
 def print_database_summary(summary: DatabaseSummary, output: OutputFormat, show: int = 20) -> None:
     """Print the counts of an ingest of a database, and the diagnostics, the most severe first."""
     found = worst_first(summary.diagnostics)
-    if output is not OutputFormat.TABLE:
-        verified = {"verification": summary.verification.to_dict()} if summary.verification is not None else {}
-        print_figures(
-            summary.to_dict(),
-            output,
-            named={
-                "store": summary.store,
-                "database": summary.database,
-                "schemas": list(summary.schemas),
-                **verified,
-            },
-            more={"notices": list(summary.notices), "retired": list(summary.gone)},
-            found=({"source": d.source, **d.diagnostic.to_dict()} for d in found),
-        )
-        return
+    verified = {"verification": summary.verification.to_dict()} if summary.verification is not None else {}
+    print_ingest_figures(
+        summary.to_dict(),
+        output,
+        named={
+            "store": summary.store,
+            "database": summary.database,
+            "schemas": list(summary.schemas),
+            **verified,
+        },
+        more={"notices": list(summary.notices), "retired": list(summary.gone)},
+        found=({"source": d.source, **d.diagnostic.to_dict()} for d in found),
+        people=lambda: _say_database_summary(summary, found, show),
+    )
+
+
+def _say_database_summary(summary: DatabaseSummary, found: Sequence[DiagnosticRecord], show: int) -> None:
     note_diagnostics(found, show)
     counts = summary.batch.run.counts
     schemas, relations, views, functions, statements, diagnostics = (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -33,7 +34,8 @@ from lineage.model.diagnostics import DiagnosticCode
 from lineage.model.files import FileKey
 from lineage.model.text.decoding import decode_sql
 from lineage.screen.evidence import marked_line
-from lineage.screen.listing import OutputFormat, console, counted, note, say
+from lineage.screen.formats import OutputFormat
+from lineage.screen.listing import console, counted, note, say
 from lineage.screen.progress import progress_bar
 from lineage.worker_pool import available_processors
 from lineage_ingest.api import ingest_sql
@@ -42,7 +44,7 @@ from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budg
 from lineage_ingest.cli.shared.summary_output import (
     change_text,
     note_diagnostics,
-    print_figures,
+    print_ingest_figures,
     resolved_text,
     worst_first,
 )
@@ -179,16 +181,18 @@ def _confirm_retirement(gone: GoneFiles) -> bool:
 def print_summary(summary: IngestSummary, output: OutputFormat, show: int = 20) -> None:
     """Print the counts of an ingest of SQL files, and its diagnostics, the most severe first."""
     found = worst_first(summary.diagnostics)
-    if output is not OutputFormat.TABLE:
-        verified = {"verification": summary.verification.to_dict()} if summary.verification is not None else {}
-        print_figures(
-            summary.to_dict(),
-            output,
-            named={"store": summary.store},
-            more={**verified, "projects": summary.described_projects(), "notices": list(summary.notices)},
-            found=({"source": d.source, **_file_of(d), **d.diagnostic.to_dict()} for d in found),
-        )
-        return
+    verified = {"verification": summary.verification.to_dict()} if summary.verification is not None else {}
+    print_ingest_figures(
+        summary.to_dict(),
+        output,
+        named={"store": summary.store},
+        more={**verified, "projects": summary.described_projects(), "notices": list(summary.notices)},
+        found=({"source": d.source, **_file_of(d), **d.diagnostic.to_dict()} for d in found),
+        people=lambda: _say_summary(summary, found, show),
+    )
+
+
+def _say_summary(summary: IngestSummary, found: Sequence[DiagnosticRecord], show: int) -> None:
     note_diagnostics(found, show, partial(_lines_of, summary))
     counts = summary.batch.run.counts
     files, statements, diagnostics, tables, columns, edges = (

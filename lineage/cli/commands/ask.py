@@ -26,7 +26,9 @@ from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, is_column_key, split_name
 from lineage.screen.answer_tree import answer_tree
 from lineage.screen.evidence import evidence_of, excerpts, unique_sources, with_evidence
-from lineage.screen.listing import Look, OutputFormat, console, counted, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_listing, print_object
+from lineage.screen.layout import Look
+from lineage.screen.listing import console, counted, note, say
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredJob
@@ -203,12 +205,14 @@ def path(
             note_namesakes(opened, [source, target])
         if as_of is None:
             note_broken_reads(opened, broken_reads(opened, _tables_between(opened, source, target, routes, options)))
-        if output is OutputFormat.JSON:
-            print_object(with_evidence([route.to_dict() for route in routes], _jobs_of(opened, routes)))
-        elif output is OutputFormat.CSV:
-            print_listing(_STEP_COLUMNS, _steps(routes, _jobs_of(opened, routes)), output)
-        else:
-            _print_routes(opened, routes, is_past=as_of is not None)
+        found_in = _jobs_of(opened, routes)
+        print_listing(
+            _STEP_COLUMNS,
+            _steps(routes, found_in),
+            output,
+            values=lambda: with_evidence([route.to_dict() for route in routes], found_in),
+            people=lambda: _print_routes(opened, routes, found_in, is_past=as_of is not None),
+        )
 
 
 def _ask(
@@ -227,7 +231,7 @@ def _ask(
     """Print the answer to `lineage impact` or `lineage root-cause`, and what limits it."""
     if paths and output is not OutputFormat.JSON:
         raise typer.BadParameter("--paths needs --format json")
-    if tree and output is not OutputFormat.TABLE:
+    if tree and not output.is_for_people:
         raise typer.BadParameter("--tree is for people: --format json has a tree of paths anyway")
     with open_store(store, read_only=True) as opened:
         target = resolve(opened, name)
@@ -312,7 +316,7 @@ def print_answer(
     columns = ("hops", "column", "influence", "how", "masked", *(("root",) if upstream else ()), "by way of")
     chosen = None if wanted.is_empty else wanted.chosen(store, answer)
     total = answer.total if chosen is None else len(chosen)
-    most = rows if rows and output is OutputFormat.TABLE else total
+    most = rows if rows and output.is_for_people else total
     if chosen is None:
         shown = answer.page(0, most, values_first=True)
     else:
@@ -323,7 +327,7 @@ def print_answer(
         _row(reached, upstream, _with_rows(names, key) if key is not None else None)
         for reached, key in zip(shown, neighbours, strict=True)
     ]
-    if output is OutputFormat.CSV:
+    if not output.is_for_people:
         print_listing(columns, listed, output)
         return
     if chosen is None:
@@ -393,8 +397,9 @@ def _expressions(proof: Mapping[str, Any]) -> str | None:
     return " → ".join(dict.fromkeys(piece["expression"] for piece in pieces)) or None
 
 
-def _print_routes(store: GraphStore, routes: tuple[Route, ...], *, is_past: bool) -> None:
-    jobs = _jobs_of(store, routes)
+def _print_routes(
+    store: GraphStore, routes: tuple[Route, ...], jobs: Mapping[str, StoredJob], *, is_past: bool
+) -> None:
     names = names_of(store, {key for route in routes for step in route.steps for key in (step.source, step.target)})
     sources = unique_sources(jobs.values())
     out = console()

@@ -15,7 +15,9 @@ from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.governance.tags.tag_names import with_tag_names
 from lineage.model.names import dataset_of, is_column_key
 from lineage.screen.facts import first_description, shown_facts, tags_of
-from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import counted, note, say
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredColumn, StoredDataset
@@ -27,6 +29,9 @@ __all__ = ["columns", "search", "show"]
 
 _HITS = ("type", "name", "kind", "namespace", "tags", "description", "dropped")
 _COLUMNS = ("position", "column", "type", "known by", "earlier names", "dropped", "tags", "description")
+_HITS_LOOK = Look(
+    names=("name", "namespace"), words=("tags", "description"), cuts=("kind", "name"), styles={"name": "bold"}
+)
 _COLUMNS_LOOK = Look(
     words=("earlier names", "tags", "description"),
     cuts=("type", "column"),
@@ -62,19 +67,12 @@ def search(
         keys = [hit.key for hit in hits[:limit]]
         found = _descriptions(opened, keys)
         near = nearest_tables(opened, text, columns=of is not SearchType.TABLE) if text and not found else ()
-    if output is OutputFormat.JSON:
-        print_object(found)
-        return
-    if not found:
+    if not found and output is not OutputFormat.JSON:
         note(f"no table or column matches {text!r}" if text else "no table or column has these tags", "yellow")
         if near:
             note(f"did you mean {', '.join(f'`{name}`' for name in near)}?")
-    if found or output is OutputFormat.CSV:
-        rows = [tuple(one[name] for name in _HITS) for one in found]
-        look = Look(
-            names=("name", "namespace"), words=("tags", "description"), cuts=("kind", "name"), styles={"name": "bold"}
-        )
-        print_listing(_HITS, rows, output, look)
+    rows = (tuple(one[name] for name in _HITS) for one in found)
+    print_listing(_HITS, rows, output, _HITS_LOOK, values=lambda: found)
     if len(hits) > limit:
         note(f"… and more; --limit {limit * 5} shows up to {limit * 5}")
 
@@ -97,20 +95,20 @@ def show(
         facts = _facts(opened, dataset)
         broken = broken_reads(opened, [target.dataset])
         note_broken_reads(opened, broken)
-    rows = [_column_row(column) for column in listed]
-    if output is OutputFormat.JSON:
-        print_object({**facts, "columns": [_column_values(column, broken) for column in listed]})
-    elif output is OutputFormat.CSV:
-        print_listing(_COLUMNS, rows, output)
-    else:
+    if output.is_for_people:
         article = "an" if str(dataset.kind)[0] in "aeiou" else "a"
         say(f"{dataset.display_name} is {article} {dataset.kind} of {dataset.namespace}", subject=dataset.display_name)
         for label, value in _lines(facts):
             say(f"{label}: {value}")
-        if rows:
-            print_listing(_COLUMNS, rows, output, _COLUMNS_LOOK)
-        else:
+        if not listed:
             note("its columns are not known", "yellow")
+    print_listing(
+        _COLUMNS,
+        map(_column_row, listed),
+        output,
+        _COLUMNS_LOOK,
+        values=lambda: {**facts, "columns": [_column_values(column, broken) for column in listed]},
+    )
 
 
 def columns(
@@ -136,21 +134,23 @@ def columns(
         [dataset] = opened.datasets([target.dataset])
         broken = broken_reads(opened, [target.dataset]) if then is None else []
         note_broken_reads(opened, broken)
-    if output is OutputFormat.JSON:
-        print_object([_column_values(column, broken) for column in listed])
-        return
-    if not listed:
+    if not listed and output is not OutputFormat.JSON:
         note(f"the columns of {dataset.display_name} are not known", "yellow")
-    elif output is OutputFormat.TABLE:
+    elif output.is_for_people:
         used = "; its schema is not known: these are the columns that queries use"
         guessed = used if all(one.inferred for one in listed) else "; it may have more"
         guessed = "" if dataset.schema_known else guessed
         say(f"{dataset.display_name}: {counted(len(listed), 'column')}{guessed}", subject=dataset.display_name)
-    if listed or output is OutputFormat.CSV:
-        shown = listed[: rows or None] if output is OutputFormat.TABLE else listed
-        print_listing(_COLUMNS, [_column_row(column) for column in shown], output, _COLUMNS_LOOK)
-        if len(shown) < len(listed):
-            note(f"… and {len(listed) - len(shown):,} more; --rows 0 shows all")
+    shown = listed[: rows or None] if output.is_for_people else listed
+    print_listing(
+        _COLUMNS,
+        map(_column_row, shown),
+        output,
+        _COLUMNS_LOOK,
+        values=lambda: [_column_values(column, broken) for column in listed],
+    )
+    if len(shown) < len(listed):
+        note(f"… and {len(listed) - len(shown):,} more; --rows 0 shows all")
 
 
 def _descriptions(store: GraphStore, keys: list[str]) -> list[dict[str, Any]]:

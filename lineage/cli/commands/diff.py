@@ -8,7 +8,9 @@ from datetime import UTC, datetime
 import typer
 
 from lineage.model.names import is_column_key
-from lineage.screen.listing import Look, OutputFormat, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import note, say
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredEdge
@@ -45,17 +47,13 @@ def print_graph_diff(
     with open_store(store, read_only=True) as opened:
         target = resolve_table(opened, table) if table else None
         found = difference(opened, since, until, target, limit=limit)
-        listed = [] if output is OutputFormat.JSON else _rows(opened, found)
-    if output is OutputFormat.JSON:
-        print_object(found.to_dict())
-    elif output is OutputFormat.CSV:
-        print_listing(_ROW, listed, output)
-    else:
+        listed = _rows(opened, found)
+    if output.is_for_people:
         say(_headline(found, target.name if target else None))
-        if listed:
-            print_listing(_ROW, listed[: rows or None], output, _LOOK)
-        if rows and len(listed) > rows:
-            note(f"… and {len(listed) - rows:,} more; --rows 0 shows all")
+    shown = listed[: rows or None] if output.is_for_people else listed
+    print_listing(_ROW, shown, output, _LOOK, values=found.to_dict)
+    if len(shown) < len(listed):
+        note(f"… and {len(listed) - len(shown):,} more; --rows 0 shows all")
     if found.truncated:
         note(f"incomplete: more than {limit:,} edges differ; compare more with --limit", "yellow")
 

@@ -14,7 +14,8 @@ from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.doctor.finding import Finding, Health
 from lineage.doctor.installation import examine_installation
 from lineage.doctor.store_state import examine_store
-from lineage.screen.listing import OutputFormat, counted, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_listing
+from lineage.screen.listing import counted, say
 from lineage.screen.progress import progress_bar
 from lineage.store.opening import DEFAULT_PATH
 
@@ -43,13 +44,9 @@ def doctor(
             *examine_installation(),
         ]
     found.sort(key=lambda one: list(Health).index(one.level))
-    if output is OutputFormat.JSON:
-        print_object([asdict(one) for one in found])
-    elif output is OutputFormat.CSV:
-        columns = ("level", "subject", "message", "hint")
-        print_listing(columns, [(one.level, one.subject, one.message, one.hint) for one in found], output)
-    else:
-        _show(found)
+    rows = [(one.level, one.subject, one.message, one.hint) for one in found]
+    columns = ("level", "subject", "message", "hint")
+    print_listing(columns, rows, output, values=lambda: [asdict(one) for one in found], people=lambda: _show(found))
     if any(one.level is Health.PROBLEM for one in found):
         raise typer.Exit(1)
 

@@ -36,7 +36,9 @@ from lineage.model.spelling import as_written
 from lineage.model.statement import Completeness, StatementLineage
 from lineage.model.text.decoding import decode_sql
 from lineage.screen.evidence import marked_line
-from lineage.screen.listing import Look, OutputFormat, console, counted, note, print_listing, print_object
+from lineage.screen.formats import OutputFormat, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import console, counted, note
 from lineage.screen.progress import progress_bar
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.parallel.processes import resolve_texts
@@ -109,17 +111,16 @@ def extract(
     saved = SavedResolutions(folder, options) if folder is not None else None
     with seldom_collecting():
         statements = _resolve(texts, options, schemas, jobs, saved)
-        if output is OutputFormat.JSON:
-            print_object([({"file": each.source} if each.source else {}) | each.to_dict() for each in statements])
-        else:
-            with_file = len({statement.source for statement in statements}) > 1
-            written = _written_names(statements, schemas, options.naming) if output is OutputFormat.TABLE else {}
-            rows = [row for number, each in enumerate(statements, 1) for row in _rows(number, each, with_file, written)]
-            if rows or output is not OutputFormat.TABLE:
-                columns = ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place")
-                print_listing(columns, rows, output, _EDGES)
-            elif statements:
-                note(f"no lineage in {counted(len(statements), 'statement')}")
+        with_file = len({statement.source for statement in statements}) > 1
+        written = _written_names(statements, schemas, options.naming) if output.is_for_people else {}
+        print_listing(
+            ("statement", "operation", "source", "kind", "subtype", "target", "masking", "place"),
+            (row for number, each in enumerate(statements, 1) for row in _rows(number, each, with_file, written)),
+            output,
+            _EDGES,
+            values=lambda: [({"file": each.source} if each.source else {}) | each.to_dict() for each in statements],
+            empty=f"no lineage in {counted(len(statements), 'statement')}" if statements else "",
+        )
     if saved is not None and saved.resolved < len(texts):
         note(f"{saved.resolved:,} of {counted(len(texts), 'file')} resolved; the others are as in an earlier run")
     _finish(statements, problems, texts, dialect)
@@ -146,7 +147,7 @@ def tables(
     texts, problems = _texts(files, sql)
     schemas = read_schemas(catalog, options, store, (*texts.values(), *texts), refresh=refresh_catalog)
     statements = _resolve(texts, options, schemas, jobs)
-    written = _written_names(statements, schemas, options.naming) if output is OutputFormat.TABLE else {}
+    written = _written_names(statements, schemas, options.naming) if output.is_for_people else {}
     several = any(statement.other_targets for statement in statements)
     rows = [
         (

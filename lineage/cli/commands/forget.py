@@ -12,7 +12,8 @@ import typer
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.model.files import beginning
 from lineage.model.names import is_column_key
-from lineage.screen.listing import OutputFormat, counted, note, print_object, say
+from lineage.screen.formats import OutputFormat, print_figures
+from lineage.screen.listing import counted, note, say
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
 from lineage.store.values import JobSelection
@@ -67,12 +68,15 @@ def forget(
         if done:
             edges = opened.retire_jobs(keys, datetime.now(UTC)).edges
             opened.forget_facts(stated)
-    if output is OutputFormat.JSON:
-        print_object({"retired": done, "jobs": keys, "files": len(files), "edges": edges, "facts": facts})
-    elif not (keys or facts):
-        note("no live job matches", "yellow")
-    else:
-        say(f"{'retired' if done else 'this would retire'} {found}")
+    print_figures(
+        {"retired": done, "jobs": keys, "files": len(files), "edges": edges, "facts": facts},
+        output,
+        people=lambda: (
+            say(f"{'retired' if done else 'this would retire'} {found}")
+            if keys or facts
+            else note("no live job matches", "yellow")
+        ),
+    )
 
 
 def _stated_facts(store: GraphStore, wanted: JobSelection, files: Collection[str | None]) -> list[tuple[str, str]]:

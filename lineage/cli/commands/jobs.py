@@ -12,7 +12,9 @@ from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.text.name_lists import name_list
-from lineage.screen.listing import Look, OutputFormat, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import note, say
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
 from lineage.store.values import JobSelection, StoredDiagnostic, StoredJob
@@ -90,16 +92,17 @@ def jobs(
         names = opened.dataset_names({one for job in found for one in _changed_keys(job)})
     if key is not None and not found:
         raise typer.BadParameter(f"no job {key!r} in the graph; `lineage jobs` lists them", param_hint="KEY")
-    if output is OutputFormat.JSON:
-        print_object([_job_values(job, names) for job in found])
-        return
-    if not found:
-        note("no job matches", "yellow")
-    if found or output is OutputFormat.CSV:
-        print_listing(_JOBS, [_job_row(job, names) for job in found], output, _JOBS_LOOK)
+    print_listing(
+        _JOBS,
+        (_job_row(job, names) for job in found),
+        output,
+        _JOBS_LOOK,
+        values=lambda: [_job_values(job, names) for job in found],
+        empty="no job matches",
+    )
     if len(shown) < len(keys):
         note(f"… and {len(keys) - len(shown):,} more; --limit 0 lists all")
-    if key is not None and output is OutputFormat.TABLE:
+    if key is not None and output.is_for_people:
         for job in found:
             say(job.sql or "no SQL is stored for this job")
 
@@ -135,18 +138,12 @@ def diagnostics(
         job = None if job is None else _whole_key(opened, job)
         found = _diagnostics(opened, code, severity, source, project, job)
     shown = found[: limit or None]
-    if output is OutputFormat.JSON:
-        print_object([_diagnostic_values(one) for one in shown])
-        return
-    if not found:
-        note("no diagnostic matches", "yellow")
-    if found or output is OutputFormat.CSV:
-        rows = [
-            (_severity(one), one.diagnostic.code, _place(one), one.diagnostic.message, one.diagnostic.hint)
-            for one in shown
-        ]
-        look = Look(words=("message", "hint"), cuts=("place",), shortened=("place",), phrases={"message": "{}"})
-        print_listing(_FOUND, rows, output, look)
+    rows = (
+        (_severity(one), one.diagnostic.code, _place(one), one.diagnostic.message, one.diagnostic.hint) for one in shown
+    )
+    look = Look(words=("message", "hint"), cuts=("place",), shortened=("place",), phrases={"message": "{}"})
+    values = [_diagnostic_values(one) for one in shown]
+    print_listing(_FOUND, rows, output, look, values=lambda: values, empty="no diagnostic matches")
     if len(shown) < len(found):
         note(f"… and {len(found) - len(shown):,} more; --limit 0 lists all")
 

@@ -8,8 +8,9 @@ from contextlib import redirect_stdout
 from dataclasses import asdict
 from datetime import UTC, datetime
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -29,8 +30,10 @@ from lineage.governance.report.tag_coverage import tag_coverage
 from lineage.governance.tags.tagging import classify, named_column
 from lineage.governance.yaml_files import GovernanceFileError
 from lineage.model.names import dataset_of
+from lineage.screen.formats import OutputFormat, print_listing, print_object
 from lineage.screen.json_text import json_text
-from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.layout import Look
+from lineage.screen.listing import counted, note, say
 from lineage.store import open_store
 from lineage.traversal import resolve_table
 
@@ -154,13 +157,16 @@ def where(
         anonymous = breakers_of(breakers, opened)
         made = make_report(opened, found, known, datetime.now(UTC), columns=[key], breakers=anonymous)
     [source] = made.sources
-    if output is OutputFormat.JSON:
+
+    def values() -> dict[str, Any]:
         whole = made.to_dict()
-        print_object({**whole["sources"][0], "blind_spots": whole["blind_spots"]})
-        return
-    if output is OutputFormat.CSV:
-        print_listing(REPORT_COLUMNS, report_rows(made), output)
-        return
+        return {**whole["sources"][0], "blind_spots": whole["blind_spots"]}
+
+    people = partial(_print_source, made, source)
+    print_listing(REPORT_COLUMNS, report_rows(made), output, values=values, people=people)
+
+
+def _print_source(made: PiiReport, source: SourceColumn) -> None:
     classes = ", ".join(one.name for one in source.tags) or "no tag"
     counts = ", ".join(f"{source.by_exposure[one]:,} {one}" for one in EXPOSURES if source.by_exposure[one])
     say(f"{source.name} ({classes}) is in {counted(len(source.holders), 'other column')}: {counts or 'none'}",
@@ -225,22 +231,17 @@ def drift(
         )
         for one in coverage.drift
     ]  # fmt: skip
-    if output is OutputFormat.JSON:
-        hops = [asdict(one) for one in coverage.hops]
-        print_object(
-            {
-                "is_known": coverage.is_known,
-                "hops": hops,
-                "drift": [dict(zip(columns, row, strict=True)) for row in rows],
-            }
-        )
-        return
-    if output is OutputFormat.TABLE:
+    if output.is_for_people:
         for one in coverage.hops:
             at = "sources" if not one.hops else f"{counted(one.hops, 'hop')} away"
             say(f"{at}: {counted(one.columns, 'column')}, {one.tagged / one.columns:.0%} tagged, "
                 f"{one.masked / one.columns:.0%} masked in the warehouse")  # fmt: skip
-    print_listing(columns, rows, output, Look(names=("column",), words=("statements",)))
+    values = {
+        "is_known": coverage.is_known,
+        "hops": [asdict(one) for one in coverage.hops],
+        "drift": [dict(zip(columns, row, strict=True)) for row in rows],
+    }
+    print_listing(columns, rows, output, Look(names=("column",), words=("statements",)), values=lambda: values)
 
 
 app.command()(access)
@@ -345,8 +346,7 @@ def _print_changes(changes: list[ExposureChange], output: ReportFormat) -> None:
     rows = [(one.source, one.column, one.before, one.now, "more" if one.is_worse else "less") for one in changes]
     formats = {ReportFormat.JSON: OutputFormat.JSON, ReportFormat.CSV: OutputFormat.CSV}
     listed = formats.get(output, OutputFormat.TABLE)
-    if rows or listed is not OutputFormat.TABLE:
-        print_listing(("source", "column", "before", "now", "shows"), rows, listed, Look(names=("source", "column")))
+    print_listing(("source", "column", "before", "now", "shows"), rows, listed, Look(names=("source", "column")))
     note(f"{counted(len(changes), 'change')} since that report; {worse:,} show more than before")
     if worse:
         raise typer.Exit(1)

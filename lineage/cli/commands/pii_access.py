@@ -18,7 +18,9 @@ from lineage.governance.grant_use import GrantState, audit_grants
 from lineage.governance.log_coverage import NoLogError
 from lineage.governance.report.pii_report import PiiReport, make_report
 from lineage.governance.tags.tagging import classify
-from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import counted, note, say
 from lineage.store import GraphStore, open_store
 
 __all__ = ["access", "grants"]
@@ -68,24 +70,25 @@ def access(
         )
         for one in audit.accesses
     ]  # fmt: skip
-    if output is OutputFormat.JSON:
+    new = audit.new_readers
+
+    def values() -> dict[str, object]:
         listed = [
             {**dict(zip(columns, row, strict=True)), "path": [step.to_dict() for step in one.path]}
             for one, row in zip(audit.accesses, rows, strict=True)
         ]
-        new = audit.new_readers
         named = None if new is None else {name: [shown.get(one, one) for one in users] for name, users in new.items()}
-        print_object({"blind_spots": list(audit.blind_spots), "new_readers": named, "accesses": listed})
-        return
-    _print_blind_spots(audit.blind_spots)
-    if output is OutputFormat.TABLE and not rows:
+        return {"blind_spots": list(audit.blind_spots), "new_readers": named, "accesses": listed}
+
+    if output is not OutputFormat.JSON:
+        _print_blind_spots(audit.blind_spots)
+    if not rows and output.is_for_people:
         say(f"in what the logs cover, {'none of these users' if user else 'nobody'} read it")
-        return
-    for name, users in (audit.new_readers or {}).items() if output is OutputFormat.TABLE else ():
+    for name, users in (new or {}).items() if rows and output.is_for_people else ():
         first = ", ".join(shown.get(one, one) for one in users[:_NAMED])
         more = f" and {len(users) - _NAMED:,} more" if len(users) > _NAMED else ""
         say(f"new readers of {name} in the last 30 days of the logs: {first}{more}")
-    print_listing(columns, rows, output, Look(names=("column",), cuts=("queries",)))
+    print_listing(columns, rows, output, Look(names=("column",), cuts=("queries",)), values=values)
 
 
 def grants(
@@ -124,19 +127,15 @@ def grants(
         for one in audit.grants
         if one.state is GrantState.UNUSED or not unused
     ]  # fmt: skip
-    if output is OutputFormat.JSON:
-        listed = [dict(zip(columns, row, strict=True)) for row in rows]
-        print_object({"blind_spots": list(audit.blind_spots), "grants": listed})
-        return
-    _print_blind_spots(audit.blind_spots)
-    if output is OutputFormat.TABLE:
-        if not audit.grants:
-            say("no grant on these tables is known: `lineage ingest` the GRANT statements, or a live PostgreSQL")
-            return
+    if output is not OutputFormat.JSON:
+        _print_blind_spots(audit.blind_spots)
+    if output.is_for_people:
         states = [one.state for one in audit.grants]
         counts = ", ".join(f"{states.count(one):,} {one}" for one in GrantState)
-        say(f"{counted(len(states), 'grant')} on personal data: {counts}")
-    print_listing(columns, rows, output, Look(names=("on",), words=("why",)))
+        none = "no grant on these tables is known: `lineage ingest` the GRANT statements, or a live PostgreSQL"
+        say(f"{counted(len(states), 'grant')} on personal data: {counts}" if states else none)
+    listed = {"blind_spots": list(audit.blind_spots), "grants": [dict(zip(columns, row, strict=True)) for row in rows]}
+    print_listing(columns, rows, output, Look(names=("on",), words=("why",)), values=lambda: listed)
 
 
 def _report(

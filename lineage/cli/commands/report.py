@@ -16,7 +16,9 @@ from lineage.cli.coverage import Coverage
 from lineage.model.files import SQL_SUFFIXES
 from lineage.model.statement import Completeness
 from lineage.model.text.decoding import decode_sql
-from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import counted, note, say
 from lineage.sql.extraction import ExtractionOptions
 from lineage.sql.script.parallel.processes import resolve_texts
 from lineage.worker_pool import available_processors
@@ -143,19 +145,18 @@ def _measure(
 
 def print_report(report: Report, output: OutputFormat) -> None:
     """Print a report: counts, what would complete most statements, slowest texts. CSV has one row per need."""
-    if output is OutputFormat.JSON:
-        print_object(report.to_dict())
-        return
+    columns = ("need", "kind", "name", "code", "statements", "full", "first", "help")
+    rows = ([one[name] for name in columns] for one in report.to_dict()["needs"])
+    print_listing(columns, rows, output, values=report.to_dict, people=lambda: _print_for_people(report))
+
+
+def _print_for_people(report: Report) -> None:
     needs = list(report.coverage.needs())
-    if output is OutputFormat.CSV:
-        columns = ("need", "kind", "name", "code", "statements", "full", "first", "help")
-        print_listing(columns, [[one[name] for name in columns] for one in report.to_dict()["needs"]], output)
-        return
     levels = report.coverage.statements
     total = levels.total()
     say(f"{counted(report.texts, 'text')}, {counted(total, 'statement')} in {report.seconds:.1f} s")
     rows = [(str(level), levels[level], _percent(levels[level] / (total or 1))) for level in Completeness]
-    print_listing(("completeness", "statements", "share"), rows, output)
+    print_listing(("completeness", "statements", "share"), rows, OutputFormat.TABLE)
     if needs:
         say("")
         say(
@@ -165,14 +166,14 @@ def print_report(report: Report, output: OutputFormat) -> None:
         shown = needs[:_MAX_ROWS]
         lines = [(one.statements, _percent(one.share), str(one.need), one.first) for one in shown]
         look = Look(words=("need",), cuts=("need",), phrases={"first in": "first in {}"})
-        print_listing(("statements", "full", "need", "first in"), lines, output, look)
+        print_listing(("statements", "full", "need", "first in"), lines, OutputFormat.TABLE, look)
         if len(needs) > len(shown):
             say(f"and {counted(len(needs) - len(shown), 'need')} more: --format json or csv lists all")
         for subject, advice in {one.need.subject: one.need.help for one in shown}.items():
             say(f"{subject}: {advice}")
     say("")
     slowest = [(f"{seconds * 1000:.0f} ms", name) for seconds, name in report.slowest]
-    print_listing(("slowest", "text"), slowest, output)
+    print_listing(("slowest", "text"), slowest, OutputFormat.TABLE)
 
 
 def _percent(share: float) -> str:

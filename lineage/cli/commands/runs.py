@@ -8,7 +8,9 @@ import typer
 
 from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.batch import UNFINISHED
-from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object
+from lineage.screen.formats import OutputFormat, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import counted, note
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredRun
@@ -35,10 +37,7 @@ def runs(
         found = _latest(opened, limit)
     if not found:
         note("nothing has been ingested yet", "yellow")
-    if output is OutputFormat.JSON:
-        print_object([_description(run) for run in found])
-    elif found or output is OutputFormat.CSV:
-        print_listing(_COLUMNS, [_row(run) for run in found], output, _LOOK)
+    print_listing(_COLUMNS, map(_row, found), output, _LOOK, values=lambda: [_description(run) for run in found])
 
 
 def _latest(store: GraphStore, limit: int) -> list[StoredRun]:

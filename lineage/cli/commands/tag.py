@@ -16,7 +16,9 @@ from lineage.governance.tags.rules import ClassRules, matching_tags, read_rules
 from lineage.governance.tags.tag_csv import read_tag_csv
 from lineage.governance.tags.tagging import ANY_CLASS, classify, column_to_tag, named_column
 from lineage.governance.yaml_files import GovernanceFileError
-from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_figures, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import counted, note, say
 from lineage.store import open_store
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredTag, TagName
@@ -143,10 +145,8 @@ def list_tags(
         names = names_of(opened, {at for at, _ in listed})
     pending = set(found.pending)
     rows = [_row(names[at], tag, pending=tag in pending) for at, tag in sorted(listed)]
-    if output is OutputFormat.TABLE and not rows:
-        note("no tags; `lineage tag scan` proposes some by the names of columns", "yellow")
-        return
-    print_listing(_COLUMNS, rows, output, _LOOK)
+    empty = "no tags; `lineage tag scan` proposes some by the names of columns"
+    print_listing(_COLUMNS, rows, output, _LOOK, empty=empty)
 
 
 @app.command("import")
@@ -189,10 +189,11 @@ def import_csv(
         changed, gone = opened.change_tags(added, removed)
     for one in pending:
         note(f"pending: line {one.line}: {one.column} is not known yet", "yellow")
-    if output is OutputFormat.JSON:
-        print_object({"lines": len(lines), "changed": changed, "removed": gone, "pending": len(pending)})
-    else:
-        say(f"{counted(len(lines), 'line')}: {counted(changed, 'tag')} changed, {gone:,} removed")
+    print_figures(
+        {"lines": len(lines), "changed": changed, "removed": gone, "pending": len(pending)},
+        output,
+        people=lambda: say(f"{counted(len(lines), 'line')}: {counted(changed, 'tag')} changed, {gone:,} removed"),
+    )
 
 
 @app.command()
@@ -218,7 +219,7 @@ def scan(
         old = {one.identity for one in opened.tags() if one.source in ours} - {one.identity for one in tags}
         changed, gone = (len(tags), len(old)) if dry_run else opened.change_tags(tags, old)
         names = names_of(opened, {one.column for one in tags})
-    if output is not OutputFormat.TABLE or dry_run:
+    if dry_run or not output.is_for_people:
         print_listing(_COLUMNS, [_row(names[one.column], one) for one in sorted(tags)], output, _LOOK)
     counts = ", ".join(f"{name} {number:,}" for name, number in sorted(Counter(one.name for one in tags).items()))
     done = "would be tagged" if dry_run else f"tagged ({changed:,} changed, {gone:,} removed)"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import UTC, date, datetime
 from typing import Annotated
 
@@ -10,7 +11,9 @@ import typer
 from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.governance.log_coverage import NoLogError
 from lineage.governance.unused_tables import UnusedReport, find_unused
-from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import counted, note, say
 from lineage.store import open_store
 
 __all__ = ["unused"]
@@ -48,23 +51,20 @@ def unused(
             note(f"error: {error}", "red")
             note(error.hint)
             raise typer.Exit(1) from error
-    if output is OutputFormat.JSON:
-        print_object(_plain(found))
-        return
     rows = [
         (number, one.name, one.kind, one.last_read, one.feeds, _duration(one.cost_us, one.runs), one.sure, one.but)
         for number, one in enumerate(found.tables, start=1)
     ]
-    if output is OutputFormat.CSV:
-        print_listing(_COLUMNS, rows, output)
-        return
+    print_listing(_COLUMNS, rows, output, values=lambda: _plain(found), people=lambda: _print(found, rows))
+
+
+def _print(found: UnusedReport, rows: Sequence[Sequence[object]]) -> None:
     say(f"{len(rows):,} of {counted(found.judged, 'table')} unused from {found.since} to {found.until}")
     note(f"by {found.coverage.text}")
     if found.not_judged:
         what = counted(found.not_judged, "table")
         note(f"{what} not judged: no log covers their system, or they are dashboards or files", "yellow")
-    if rows:
-        print_listing(_COLUMNS, rows, output, _LOOK)
+    print_listing(_COLUMNS, rows, OutputFormat.TABLE, _LOOK)
     for one in found.columns:
         star = f", but for SELECT * ({one.star_reads:,})" if one.star_reads else ""
         say(f"unused column {one.table}.{one.column}{star}")

@@ -12,7 +12,9 @@ from lineage.cli.commands.ask import NameArgument, RowsOption
 from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.text.name_lists import name_list
 from lineage.model.usage import UserCounts
-from lineage.screen.listing import Look, OutputFormat, counted, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import counted, note, say
 from lineage.store import open_store
 from lineage.store.values import Direction, StoredUsage
 from lineage.traversal import Target, UsageTotal, resolve, total_usage
@@ -56,18 +58,18 @@ def usage(
         note(f"no known use of {target.name}{span}{f'; last used on {last}' if last else ''}{logs}", "yellow")
         if readers:
             note(f"its table is read for {name_list(readers, _READERS)}: lineage impact {shlex.quote(target.name)}")
-    if output is OutputFormat.JSON:
-        print_object({"key": target.key, "name": target.name, **total.to_dict(), "by_day": _by_day(found)})
-        return
-    if output is OutputFormat.CSV:
-        print_listing(_COLUMNS, [_row(one) for one in found], output)
-        return
-    if found:
+    if found and output.is_for_people:
         _print_total(target, total)
-        listed = [_row(one, times="%H:%M:%S") for one in found[: rows or None]]
-        print_listing(_COLUMNS, listed, output, _LOOK)
-    if rows and len(found) > rows:
-        note(f"… and {counted(len(found) - rows, 'more day')}; --rows 0 shows all")
+    shown = found[: rows or None] if output.is_for_people else found
+    print_listing(
+        _COLUMNS,
+        (_row(one, times="%H:%M:%S" if output.is_for_people else "%Y-%m-%d %H:%M:%S") for one in shown),
+        output,
+        _LOOK,
+        values=lambda: {"key": target.key, "name": target.name, **total.to_dict(), "by_day": _by_day(found)},
+    )
+    if len(shown) < len(found):
+        note(f"… and {counted(len(found) - len(shown), 'more day')}; --rows 0 shows all")
 
 
 def _last_day(found: list[StoredUsage]) -> date | None:
@@ -89,7 +91,7 @@ def _print_total(target: Target, total: UsageTotal) -> None:
         say(f"most by {', '.join(_most(users, _TOP))}", "dim")
 
 
-def _row(one: StoredUsage, times: str = "%Y-%m-%d %H:%M:%S") -> tuple[object, ...]:
+def _row(one: StoredUsage, times: str) -> tuple[object, ...]:
     last = (_time(one.last_read, times), _time(one.last_write, times))
     return (one.day, one.reads, one.writes, one.users.distinct, _most(one.users, _TOP_OF_DAY), *last)
 

@@ -23,7 +23,7 @@ from lineage.cli.options import (
 )
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.frozen import frozen
-from lineage.screen.listing import OutputFormat
+from lineage.screen.formats import OutputFormat
 from lineage_ingest.cli.shared.parameter_errors import parse_budget, parse_pairs
 from lineage_ingest.query_log.ingest import FailOn
 from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions

@@ -8,10 +8,20 @@ from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Severity
 from lineage.model.text.name_lists import name_list
-from lineage.screen.listing import OutputFormat, note, print_listing, print_object, say
+from lineage.screen.formats import OutputFormat, print_figures, print_listing
+from lineage.screen.layout import Look
+from lineage.screen.listing import note, say
 from lineage.store.values import AppliedChanges
 
-__all__ = ["change_text", "note_diagnostics", "print_figures", "resolved_text", "say_retired", "worst_first"]
+__all__ = [
+    "change_text",
+    "note_diagnostics",
+    "print_ingest_figures",
+    "resolved_text",
+    "say_failures",
+    "say_retired",
+    "worst_first",
+]
 
 _ORDER = list(Severity)
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
@@ -22,20 +32,26 @@ def worst_first(diagnostics: Iterable[DiagnosticRecord]) -> list[DiagnosticRecor
     return sorted(diagnostics, key=lambda one: (_ORDER.index(one.diagnostic.severity), one.source))
 
 
-def print_figures(
+def print_ingest_figures(
     figures: Mapping[str, object],
     output: OutputFormat,
     *,
     named: Mapping[str, object],
     more: Mapping[str, object],
     found: Iterable[Mapping[str, object]],
+    people: Callable[[], None],
 ) -> None:
-    """Print figures as JSON, between what they are of (`named`) and `more`, `found` last; or as one row of CSV."""
-    figures = {**figures, "seconds": round(wall_seconds(), 2)}
-    if output is OutputFormat.JSON:
-        print_object({**named, **figures, **more, "found": list(found)})
-    else:
-        print_listing(tuple(figures), [tuple(figures.values())], output)
+    """Print the figures of an ingest, with the seconds that it took; JSON shows what was `found` last."""
+    timed = {**figures, "seconds": round(wall_seconds(), 2)}
+    print_figures(timed, output, named=named, more={**more, "found": list(found)}, people=people)
+
+
+def say_failures(failures: Sequence[tuple[str, int]]) -> None:
+    """Print the most frequent reasons why SQL is not fully resolved, if there are any."""
+    if failures:
+        say("most frequent reasons why SQL is not fully resolved:")
+    rows = ((runs, reason) for reason, runs in failures)
+    print_listing(("runs", "reason"), rows, OutputFormat.TABLE, Look(words=("reason",)))
 
 
 def note_diagnostics(

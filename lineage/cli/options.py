@@ -15,9 +15,7 @@ from lineage.catalog.database.address import is_database_address
 from lineage.catalog.database.errors import DatabaseError
 from lineage.model.dialects import DIALECTS, UnknownDialectError, dialect_named
 from lineage.screen.listing import note
-from lineage.sql.budget import Budget, BudgetError
-from lineage.sql.extraction import ExtractionOptions, options_for
-from lineage.sql.resolve.calls.functions import FunctionsFileError
+from lineage.sql.extraction import ExtractionOptions
 
 __all__ = [
     "BudgetOption",
@@ -34,7 +32,6 @@ __all__ = [
     "SetOperations",
     "SetOperationsOption",
     "dialect_option",
-    "extraction_options",
     "note_cached_schemas",
     "read_catalogs",
     "read_schemas",
@@ -165,36 +162,6 @@ SchemasFromOption = Annotated[
         help="Use the table schemas of this store as well: a path, bolt://… or http://….",
     ),
 ]
-
-
-def extraction_options(
-    dialect: str,
-    namespace: str,
-    default_database: str | None,
-    default_schema: str | None,
-    functions: list[Path] | None = None,
-    budget: list[str] | None = None,
-    set_operations: SetOperations = SetOperations.EXACT,
-) -> ExtractionOptions:
-    """Return the extraction options for the options of a command.
-
-    Raises:
-        typer.BadParameter: a file of functions or a limit is invalid.
-    """
-    try:
-        return options_for(
-            dialect,
-            namespace=namespace,
-            default_database=default_database,
-            default_schema=default_schema,
-            functions=functions or (),
-            set_operation_references=set_operations.value,
-            budget=Budget.parse(budget or ()),
-        )
-    except FunctionsFileError as error:
-        raise typer.BadParameter(str(error), param_hint="--functions") from error
-    except BudgetError as error:
-        raise typer.BadParameter(str(error), param_hint="--budget") from error
 
 
 def note_cached_schemas(catalogs: list[str] | None, *, refresh: bool) -> None:

@@ -9,9 +9,10 @@ import typer
 
 from lineage.screen.formats import OutputFormat
 
-__all__ = ["FormatOption", "LockTimeoutOption", "StoreOption"]
+__all__ = ["FormatOption", "LockTimeoutOption", "RowsOption", "StoreOption"]
 
 FormatOption = Annotated[OutputFormat, typer.Option("--format", "-f", help="Output format.")]
+RowsOption = Annotated[int, typer.Option("--rows", min=0, help="Maximum number of rows to show; 0 shows all.")]
 StoreOption = Annotated[
     str | None,
     typer.Option(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from lineage.cli.commands.ask import complete_name
+from lineage.cli.name_argument import complete_name
 from lineage.cli.registry import load_command
 from lineage.store import open_store
 from tests.cli.running import Finished, lineage

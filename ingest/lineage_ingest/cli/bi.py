@@ -9,17 +9,11 @@ from typing import Annotated
 
 import typer
 
+from lineage.cli.option_groups import with_option_groups
 from lineage.cli.options import (
-    BudgetOption,
-    CatalogOption,
-    DatabaseOption,
-    FunctionsOption,
-    NamespaceOption,
-    RefreshOption,
-    SchemaOption,
     dialect_option,
 )
-from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
+from lineage.cli.shared_flags import ResolutionFlags, SchemaFlags, WrittenStoreFlags
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
 from lineage.screen.formats import OutputFormat
@@ -28,9 +22,9 @@ from lineage.screen.progress import progress_bar
 from lineage_ingest.api import ingest_bi
 from lineage_ingest.bi.export_kinds import KINDS
 from lineage_ingest.bi.ingest import BiSummary
-from lineage_ingest.cli.shared.option_groups import with_option_groups
-from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter
 from lineage_ingest.cli.shared.summary_output import (
+    SummaryFlags,
     change_text,
     note_diagnostics,
     print_ingest_figures,
@@ -53,6 +47,10 @@ def bi(
     paths: Annotated[
         list[Path], typer.Argument(metavar="PATHS", help="Files of the export, or folders and zip archives of them.")
     ],
+    schemas: SchemaFlags,
+    resolution: ResolutionFlags,
+    written: WrittenStoreFlags,
+    shown: SummaryFlags,
     server: Annotated[
         str,
         typer.Option(help="Name or address of the server that the export is of, if the export does not say it."),
@@ -73,18 +71,7 @@ def bi(
         str | None,
         dialect_option("SQL dialect of connections whose database the export does not name."),
     ] = None,
-    catalog: CatalogOption = None,
-    refresh_catalog: RefreshOption = False,
-    namespace: NamespaceOption = "",
-    default_database: DatabaseOption = None,
-    default_schema: SchemaOption = None,
-    functions: FunctionsOption = None,
-    budget: BudgetOption = None,
-    store: StoreOption = None,
-    lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     observed_at: Annotated[datetime | None, typer.Option(help="Time of the export (UTC); default: now.")] = None,
-    show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
-    output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Ingest the export of a dashboard tool: cards, charts, worksheets and dashboards, down to their columns.
 
@@ -103,21 +90,16 @@ def bi(
         server=server,
         connections=tuple(connection or ()),
         is_part=part,
-        catalog=tuple(catalog or ()),
-        refresh_catalog=refresh_catalog,
-        namespace=namespace,
-        default_database=default_database,
-        default_schema=default_schema,
-        functions=tuple(functions or ()),
-        budget=parse_budget(budget),
+        **schemas.of_api(),
+        **resolution.of_api(),
         observed_at=observed_at,
     )
     try:
         with progress_bar() as progress:
-            summary = ingest_bi(kind, paths, store=store, options=options, progress=progress)
+            summary = ingest_bi(kind, paths, store=written.store, options=options, progress=progress)
     except OptionError as error:
         raise bad_parameter(error) from error
-    print_bi_summary(summary, output, show)
+    print_bi_summary(summary, shown.output, shown.show)
     if summary.has_errors:
         raise typer.Exit(1)
 

@@ -8,14 +8,15 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.commands.ask import DATES, RowsOption
-from lineage.cli.options import DatabaseOption, NamespaceOption, SchemaOption, dialect_option
-from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.cli.option_groups import with_option_groups
+from lineage.cli.options import dialect_option
+from lineage.cli.shared_flags import NameFlags
+from lineage.cli.store_options import FormatOption, RowsOption, StoreOption
+from lineage.cli.traversal_flags import DATES
 from lineage.screen.formats import OutputFormat, print_listing
 from lineage.screen.layout import Look
 from lineage.screen.listing import counted, note, say
 from lineage.screen.progress import progress_bar
-from lineage_ingest.cli.shared.option_groups import with_option_groups
 from lineage_ingest.cli.shared.parameter_errors import bad_parameter
 from lineage_ingest.compare.comparison_report import COLUMNS, comparison_rows, comparison_to_dict, summary_lines
 from lineage_ingest.compare.products import OpinionKind
@@ -45,6 +46,7 @@ app = typer.Typer(add_completion=False)
 def compare(
     kind: Annotated[OpinionKind, typer.Argument(help="The product that states the lineage.")],
     paths: Annotated[list[str], typer.Argument(metavar="PATHS", help="Its export: files, folders, patterns.")],
+    names: NameFlags,
     fail_on: Annotated[
         list[DifferenceCondition] | None,
         typer.Option(help="Exit with 1 if there are such differences. Repeatable."),
@@ -59,9 +61,6 @@ def compare(
             help="Compare as of this time: the graph, and rows up to then.",
         ),
     ] = None,
-    namespace: NamespaceOption = "",
-    default_database: DatabaseOption = None,
-    default_schema: SchemaOption = None,
     dialect: Annotated[str | None, dialect_option("SQL dialect of the names. Default: the product's.")] = None,
     store: StoreOption = None,
     rows: RowsOption = 40,
@@ -87,10 +86,7 @@ def compare(
     Exit status: 1 if a condition of --fail-on is met, or nothing could be compared with it, or some of the input could
     not be read.
     """
-    options = CompareOptions(
-        namespace=namespace, default_database=default_database, default_schema=default_schema, dialect=dialect,
-        as_of=as_of, every=every,
-    )  # fmt: skip
+    options = CompareOptions(**names.of_api(), dialect=dialect, as_of=as_of, every=every)
     try:
         with progress_bar() as progress:
             found = compare_lineage(kind, paths, store=store, options=options, progress=progress)

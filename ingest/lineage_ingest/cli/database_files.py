@@ -7,16 +7,16 @@ from typing import Annotated, ClassVar
 
 import typer
 
-from lineage.cli.options import BudgetOption, FunctionsOption, JobsOption, SetOperations, SetOperationsOption
-from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
+from lineage.cli.option_groups import with_option_groups
+from lineage.cli.options import JobsOption
+from lineage.cli.shared_flags import ResolutionFlags, WrittenStoreFlags
 from lineage.frozen import frozen
-from lineage.screen.formats import OutputFormat
 from lineage.screen.progress import progress_bar
 from lineage.worker_pool import available_processors
 from lineage_ingest.api import ingest_duckdb, ingest_sqlite
 from lineage_ingest.cli.postgres import print_database_summary
-from lineage_ingest.cli.shared.option_groups import with_option_groups
-from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter
+from lineage_ingest.cli.shared.summary_output import SummaryFlags
 from lineage_ingest.live_database.database_ingest import DatabaseSummary
 from lineage_ingest.options import DatabaseFileOptions, OptionError
 
@@ -26,21 +26,14 @@ FileArgument = Annotated[str, typer.Argument(metavar="FILE", help="The database 
 
 
 @frozen
-class _FileOptions:
+class _FileOptions(ResolutionFlags, WrittenStoreFlags, SummaryFlags):
     """The options of both commands."""
 
     panel: ClassVar[str | None] = None
     namespace: Annotated[
         str, typer.Option(help="OpenLineage namespace of the datasets. Default: the name of the product.")
     ] = ""
-    functions: FunctionsOption = None
-    budget: BudgetOption = None
-    set_operations: SetOperationsOption = SetOperations.EXACT
-    store: StoreOption = None
-    lock_timeout: LockTimeoutOption = None
     jobs: JobsOption = None
-    show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20
-    output: FormatOption = OutputFormat.TABLE
 
 
 @with_option_groups()
@@ -69,9 +62,7 @@ def sqlite(file: FileArgument, given: _FileOptions) -> None:
 def _ingest(ingest: Callable[..., DatabaseSummary], file: str, given: _FileOptions) -> None:
     options = DatabaseFileOptions(
         namespace=given.namespace,
-        functions=tuple(given.functions or ()),
-        budget=parse_budget(given.budget),
-        set_operations=given.set_operations.value,
+        **given.of_api(),
         jobs=given.jobs or available_processors(),
     )
     try:

@@ -9,20 +9,12 @@ from typing import Annotated
 
 import typer
 
+from lineage.cli.option_groups import with_option_groups
 from lineage.cli.options import (
-    BudgetOption,
-    CatalogOption,
-    DatabaseOption,
-    FunctionsOption,
-    NamespaceOption,
-    RefreshOption,
-    SchemaOption,
-    SetOperations,
-    SetOperationsOption,
     dialect_option,
     note_cached_schemas,
 )
-from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
+from lineage.cli.shared_flags import ResolutionFlags, SchemaFlags, WrittenStoreFlags
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import DiagnosticCode, Severity
@@ -30,9 +22,9 @@ from lineage.screen.formats import OutputFormat
 from lineage.screen.listing import counted, note, say
 from lineage.screen.progress import progress_bar
 from lineage_ingest.api import ingest_dbt
-from lineage_ingest.cli.shared.option_groups import with_option_groups
-from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter
 from lineage_ingest.cli.shared.summary_output import (
+    SummaryFlags,
     change_text,
     note_diagnostics,
     print_ingest_figures,
@@ -49,6 +41,10 @@ __all__ = ["dbt", "print_dbt_summary"]
 
 @with_option_groups()
 def dbt(
+    schemas: SchemaFlags,
+    resolution: ResolutionFlags,
+    written: WrittenStoreFlags,
+    shown: SummaryFlags,
     target: Annotated[
         Path | None,
         typer.Argument(metavar="TARGET_DIR", help="Folder with manifest.json; by default target in --project-dir."),
@@ -59,24 +55,12 @@ def dbt(
     ] = None,
     project: Annotated[str | None, typer.Option(help="Name of the project; default: the manifest's.")] = None,
     dialect: Annotated[str | None, dialect_option("SQL dialect; default: that of the adapter.")] = None,
-    catalog: CatalogOption = None,
-    refresh_catalog: RefreshOption = False,
-    namespace: NamespaceOption = "",
-    default_database: DatabaseOption = None,
-    default_schema: SchemaOption = None,
-    functions: FunctionsOption = None,
-    budget: BudgetOption = None,
-    set_operations: SetOperationsOption = SetOperations.EXACT,
-    store: StoreOption = None,
-    lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     full: Annotated[
         bool, typer.Option("--full", help="Resolve and store all models, also those that have not changed.")
     ] = False,
     observed_at: Annotated[
         datetime | None, typer.Option(help="Time of the definitions (UTC); default: when dbt wrote the manifest.")
     ] = None,
-    show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
-    output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Ingest a dbt project from the artifacts of `dbt build`, `dbt compile` or `dbt docs generate`.
 
@@ -89,25 +73,19 @@ def dbt(
 
     Example: dbt build && lineage ingest dbt target/ --namespace postgres://host:5432
     """
-    note_cached_schemas(catalog, refresh=refresh_catalog)
+    note_cached_schemas(schemas.catalog, refresh=schemas.refresh_catalog)
     options = DbtOptions(
         dialect=dialect,
         project_dir=project_dir,
         project=project,
-        catalog=tuple(catalog or ()),
-        refresh_catalog=refresh_catalog,
-        namespace=namespace,
-        default_database=default_database,
-        default_schema=default_schema,
-        functions=tuple(functions or ()),
-        budget=parse_budget(budget),
-        set_operations=set_operations.value,
+        **schemas.of_api(),
+        **resolution.of_api(),
         full=full,
         observed_at=observed_at,
     )
     try:
         with progress_bar() as progress:
-            summary = ingest_dbt(target, store=store, options=options, progress=progress)
+            summary = ingest_dbt(target, store=written.store, options=options, progress=progress)
     except OptionError as error:
         raise bad_parameter(error) from error
     except NoManifestError as error:
@@ -116,7 +94,7 @@ def dbt(
         note(f"error: {error}; nothing was stored", "red")
         note("run `dbt compile`, and ingest again")
         raise typer.Exit(2) from error
-    print_dbt_summary(summary, output, show)
+    print_dbt_summary(summary, shown.output, shown.show)
     if summary.has_errors:
         raise typer.Exit(1)
 

@@ -13,6 +13,7 @@ import typer
 
 from lineage.catalog import Catalog
 from lineage.cli.commands.ask import print_answer
+from lineage.cli.option_groups import with_option_groups
 from lineage.neo4j_server import ManagedServer, start_server
 from lineage.screen.formats import OutputFormat
 from lineage.screen.listing import console
@@ -20,7 +21,6 @@ from lineage.screen.progress import progress_bar
 from lineage.store import GraphStore, open_store
 from lineage.traversal import TraversalOptions, impact, resolve, root_cause
 from lineage_ingest.cli.log import print_log_summary
-from lineage_ingest.cli.shared.option_groups import with_option_groups
 from lineage_ingest.demo.history import write_history
 from lineage_ingest.log_api import ingest_log
 from lineage_ingest.query_log.ingest import LogSummary

@@ -10,23 +10,22 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.commands.ask import DATES, RowsOption, complete_name
 from lineage.cli.commands.diff import print_graph_diff
+from lineage.cli.name_argument import complete_name
+from lineage.cli.option_groups import with_option_groups
 from lineage.cli.options import (
     CatalogOption,
-    DatabaseOption,
     FunctionsOption,
-    NamespaceOption,
-    SchemaOption,
     dialect_option,
 )
-from lineage.cli.store_options import StoreOption
+from lineage.cli.shared_flags import NameFlags
+from lineage.cli.store_options import RowsOption, StoreOption
+from lineage.cli.traversal_flags import DATES
 from lineage.screen.formats import OutputFormat, print_listing, print_object
 from lineage.screen.layout import Look
 from lineage.screen.listing import note, say
 from lineage.screen.progress import progress_bar
 from lineage.store.opening import DEFAULT_PATH
-from lineage_ingest.cli.shared.option_groups import with_option_groups
 from lineage_ingest.cli.shared.parameter_errors import bad_parameter
 from lineage_ingest.dbt.artifacts.target_folder import NoManifestError
 from lineage_ingest.diff.project_diff import FailCondition, ProjectDiff
@@ -71,6 +70,7 @@ app = typer.Typer(add_completion=False)
 @app.command()
 @with_option_groups()
 def diff(
+    names: NameFlags,
     table: Annotated[
         str | None, typer.Argument(help="With --as-of: only this table.", autocompletion=complete_name)
     ] = None,
@@ -102,9 +102,6 @@ def diff(
         dialect_option("SQL dialect; default: that of dbt's adapter.", _SIDES),
     ] = None,
     catalog: CatalogOption = None,
-    namespace: NamespaceOption = "",
-    default_database: DatabaseOption = None,
-    default_schema: SchemaOption = None,
     project_dir: Annotated[
         Path | None,
         typer.Option(
@@ -167,9 +164,12 @@ def diff(
         raise typer.BadParameter(f"a table can be given with --as-of only: {table}", param_hint="TABLE")
     reports = [(path, _report_kind(path)) for path in write or ()]
     options = RevisionOptions(
-        dialect=dialect, namespace=namespace, default_database=default_database, default_schema=default_schema,
-        catalog=tuple(catalog or ()), project_dir=project_dir, functions=tuple(functions or ()),
-    )  # fmt: skip
+        dialect=dialect,
+        **names.of_api(),
+        catalog=tuple(catalog or ()),
+        project_dir=project_dir,
+        functions=tuple(functions or ()),
+    )
     found = _compare(base, head, options, store, pii_tag)
     conditions = tuple(fail_on or ())
     for path, kind in reports:

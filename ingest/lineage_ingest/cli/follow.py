@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import typer
 
+from lineage.cli.option_groups import with_option_groups
 from lineage.screen.formats import OutputFormat, print_figures, print_listing
 from lineage.screen.layout import Look
 from lineage.screen.listing import counted, note, say
 from lineage_ingest.cli.shared.log_options import FollowFlags, LogFlags, PathsArgument
-from lineage_ingest.cli.shared.option_groups import with_option_groups
 from lineage_ingest.cli.shared.parameter_errors import bad_parameter
 from lineage_ingest.cli.shared.stop_signals import stop_signals
 from lineage_ingest.cli.shared.summary_output import say_failures

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from lineage.cli.option_groups import with_option_groups
 from lineage.cli.options import JobsOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
@@ -19,7 +20,6 @@ from lineage.sql import scan
 from lineage.worker_pool import available_processors
 from lineage_ingest.cli.follow import print_plan, run_follow
 from lineage_ingest.cli.shared.log_options import FollowFlags, JdbcFlags, LogFlags, PathsArgument
-from lineage_ingest.cli.shared.option_groups import with_option_groups
 from lineage_ingest.cli.shared.parameter_errors import bad_parameter
 from lineage_ingest.cli.shared.summary_output import say_failures
 from lineage_ingest.log_api import ingest_log, plan_log

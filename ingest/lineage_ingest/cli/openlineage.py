@@ -7,13 +7,13 @@ from typing import Annotated
 
 import typer
 
+from lineage.cli.option_groups import with_option_groups
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.cli.wall_clock import wall_seconds
 from lineage.screen.formats import OutputFormat, print_figures
 from lineage.screen.listing import counted, note, say
 from lineage.screen.progress import progress_bar
 from lineage_ingest.api import ingest_openlineage, opened_store
-from lineage_ingest.cli.shared.option_groups import with_option_groups
 from lineage_ingest.cli.shared.parameter_errors import bad_parameter
 from lineage_ingest.cli.shared.stop_signals import stop_signals
 from lineage_ingest.cli.shared.topic_options import TopicFlags

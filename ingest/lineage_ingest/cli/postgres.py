@@ -7,8 +7,9 @@ from typing import Annotated
 
 import typer
 
-from lineage.cli.options import BudgetOption, FunctionsOption, JobsOption, SetOperations, SetOperationsOption
-from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
+from lineage.cli.option_groups import with_option_groups
+from lineage.cli.options import JobsOption
+from lineage.cli.shared_flags import ResolutionFlags, WrittenStoreFlags
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
 from lineage.screen.formats import OutputFormat
@@ -16,9 +17,9 @@ from lineage.screen.listing import counted, note, say
 from lineage.screen.progress import progress_bar
 from lineage.worker_pool import available_processors
 from lineage_ingest.api import ingest_postgres
-from lineage_ingest.cli.shared.option_groups import with_option_groups
-from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter
 from lineage_ingest.cli.shared.summary_output import (
+    SummaryFlags,
     change_text,
     note_diagnostics,
     print_ingest_figures,
@@ -36,6 +37,9 @@ __all__ = ["postgres", "print_database_summary"]
 @with_option_groups()
 def postgres(
     uri: Annotated[str, typer.Argument(metavar="URI", help="The database: postgresql://user@host:5432/database.")],
+    resolution: ResolutionFlags,
+    written: WrittenStoreFlags,
+    shown: SummaryFlags,
     schema: Annotated[
         list[str] | None,
         typer.Option("--schema", help="Only this schema. Repeatable. Default: all but the system's."),
@@ -58,14 +62,7 @@ def postgres(
         bool,
         typer.Option("--verify", help="Compare the lineage of views with PostgreSQL's own parse trees of them."),
     ] = False,
-    functions: FunctionsOption = None,
-    budget: BudgetOption = None,
-    set_operations: SetOperationsOption = SetOperations.EXACT,
-    store: StoreOption = None,
-    lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     jobs: JobsOption = None,
-    show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
-    output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Ingest a PostgreSQL database from its catalog: views, functions, generated columns, partitions, comments.
 
@@ -83,9 +80,7 @@ def postgres(
     options = DatabaseOptions(
         schemas=tuple(schema or ()),
         namespace=namespace,
-        functions=tuple(functions or ()),
-        budget=parse_budget(budget),
-        set_operations=set_operations.value,
+        **resolution.of_api(),
         annotate=annotate,
         replace_descriptions=replace_descriptions,
         verify=verify,
@@ -93,10 +88,10 @@ def postgres(
     )
     try:
         with progress_bar() as progress:
-            summary = ingest_postgres(uri, store=store, options=options, progress=progress)
+            summary = ingest_postgres(uri, store=written.store, options=options, progress=progress)
     except OptionError as error:
         raise bad_parameter(error) from error
-    print_database_summary(summary, output, show)
+    print_database_summary(summary, shown.output, shown.show)
     if summary.has_errors:
         raise typer.Exit(1)
 

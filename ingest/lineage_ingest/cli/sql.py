@@ -12,22 +12,14 @@ from typing import Annotated
 
 import typer
 
+from lineage.cli.option_groups import with_option_groups
 from lineage.cli.options import (
-    BudgetOption,
     CacheOption,
-    CatalogOption,
-    DatabaseOption,
-    FunctionsOption,
     GuessedDialectOption,
     JobsOption,
-    NamespaceOption,
-    RefreshOption,
-    SchemaOption,
-    SetOperations,
-    SetOperationsOption,
     note_cached_schemas,
 )
-from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
+from lineage.cli.shared_flags import ResolutionFlags, SchemaFlags, WrittenStoreFlags
 from lineage.cli.wall_clock import wall_seconds
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import DiagnosticCode
@@ -39,9 +31,9 @@ from lineage.screen.listing import console, counted, note, say
 from lineage.screen.progress import progress_bar
 from lineage.worker_pool import available_processors
 from lineage_ingest.api import ingest_sql
-from lineage_ingest.cli.shared.option_groups import with_option_groups
-from lineage_ingest.cli.shared.parameter_errors import bad_parameter, parse_budget
+from lineage_ingest.cli.shared.parameter_errors import bad_parameter
 from lineage_ingest.cli.shared.summary_output import (
+    SummaryFlags,
     change_text,
     note_diagnostics,
     print_ingest_figures,
@@ -66,15 +58,11 @@ def sql(
     paths: Annotated[  # not Path, which reads an empty argument as the current folder
         list[str], typer.Argument(help="SQL files, and folders of them.")
     ],
+    schemas: SchemaFlags,
+    resolution: ResolutionFlags,
+    written: WrittenStoreFlags,
+    shown: SummaryFlags,
     dialect: GuessedDialectOption = None,
-    catalog: CatalogOption = None,
-    refresh_catalog: RefreshOption = False,
-    namespace: NamespaceOption = "",
-    default_database: DatabaseOption = None,
-    default_schema: SchemaOption = None,
-    functions: FunctionsOption = None,
-    budget: BudgetOption = None,
-    set_operations: SetOperationsOption = SetOperations.EXACT,
     connect: Annotated[
         str | None,
         typer.Option(
@@ -90,8 +78,6 @@ def sql(
             "back, and compare.",
         ),
     ] = False,
-    store: StoreOption = None,
-    lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     project: Annotated[
         str | None,
         typer.Option(
@@ -111,8 +97,6 @@ def sql(
     full: Annotated[
         bool, typer.Option("--full", help="Resolve and store all files, also those that have not changed.")
     ] = False,
-    show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20,
-    output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """Ingest SQL files: resolve them against each other, in any order, and store their lineage.
 
@@ -124,17 +108,11 @@ def sql(
 
     Example: lineage ingest sql models/ --dialect postgres --catalog schema.sql
     """
-    note_cached_schemas(catalog, refresh=refresh_catalog)
+    note_cached_schemas(schemas.catalog, refresh=schemas.refresh_catalog)
     options = SqlOptions(
         dialect=dialect,
-        catalog=tuple(catalog or ()),
-        refresh_catalog=refresh_catalog,
-        namespace=namespace,
-        default_database=default_database,
-        default_schema=default_schema,
-        functions=tuple(functions or ()),
-        budget=parse_budget(budget),
-        set_operations=set_operations.value,
+        **schemas.of_api(),
+        **resolution.of_api(),
         project=project,
         project_root=project_root,
         connect=connect,
@@ -148,7 +126,7 @@ def sql(
 
     def run(options: SqlOptions) -> IngestSummary:
         with progress_bar() as progress:
-            return ingest_sql(paths, store=store, options=options, progress=progress)
+            return ingest_sql(paths, store=written.store, options=options, progress=progress)
 
     try:
         try:
@@ -165,7 +143,7 @@ def sql(
         note(f"error: {error}; nothing was stored", "red")
         note("to retire their lineage, give --yes; --as-of still shows it")
         raise typer.Exit(2) from error
-    print_summary(summary, output, show)
+    print_summary(summary, shown.output, shown.show)
     if summary.has_errors:
         raise typer.Exit(1)
 

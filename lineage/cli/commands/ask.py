@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -21,9 +20,12 @@ from lineage.cli.answer_notes import (
     note_truncation,
 )
 from lineage.cli.impact_filter import ImpactFilter, MaskedOption, TableKindOption, TagOption
-from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.cli.name_argument import NameArgument
+from lineage.cli.option_groups import with_option_groups
+from lineage.cli.store_options import FormatOption, RowsOption, StoreOption
+from lineage.cli.traversal_flags import EdgeFlags, TraversalFlags
 from lineage.model.influence.transformations import EdgeKind
-from lineage.model.names import dataset_of, is_column_key, split_name
+from lineage.model.names import dataset_of, is_column_key
 from lineage.screen.answer_tree import answer_tree
 from lineage.screen.evidence import evidence_of, excerpts, unique_sources, with_evidence
 from lineage.screen.formats import OutputFormat, print_listing, print_object
@@ -39,75 +41,17 @@ from lineage.traversal.cautions.broken_reads import BrokenRead, broken_reads
 from lineage.traversal.cautions.gone_sources import GoneSource, gone_sources
 from lineage.traversal.lookup import names_of
 
-__all__ = [
-    "DATES",
-    "AsOfOption",
-    "NameArgument",
-    "RowsOption",
-    "complete_name",
-    "impact",
-    "path",
-    "print_answer",
-    "root_cause",
-]
+__all__ = ["impact", "path", "print_answer", "root_cause"]
 
 
 _ALL = ImpactFilter()
 
 
-def complete_name(context: typer.Context, incomplete: str) -> list[str]:
-    """Return the names in the store that complete what is typed; none without a store."""
-    from lineage.store.errors import StoreError  # noqa: PLC0415  completion must start quickly
-
-    try:
-        with open_store(context.params.get("store"), read_only=True) as store:
-            last = [part for part, _ in split_name(incomplete)][-1:] or [incomplete]
-            names = names_of(store, (hit.key for hit in store.search(last[0], limit=200)))
-            return sorted(name for name in names.values() if name.startswith(incomplete))
-    except StoreError:
-        return []
-
-
-NameArgument = Annotated[
-    str, typer.Argument(help="A column (schema.table.column) or a table.", autocompletion=complete_name)
-]
-HopsOption = Annotated[int, typer.Option("--max-hops", min=1, help="Follow at most this many edges.")]
-ReferencesOption = Annotated[
-    int | None,
-    typer.Option("--max-references", min=0, help="Follow at most this many references (joins, filters, …) on a path."),
-]
-KindOption = Annotated[
-    list[EdgeKind] | None,
-    typer.Option(
-        "--kind", help="Follow only edges of this kind.", metavar="contributes|references", case_sensitive=False
-    ),
-]
-LimitOption = Annotated[int, typer.Option("--limit", min=1, help="Maximum number of columns to reach.")]
-HopLimitOption = Annotated[
-    int | None, typer.Option("--limit-per-hop", min=1, help="Maximum number of columns to reach per hop.")
-]
-DATES = ["%Y-%m-%d"] + [
-    f"%Y-%m-%d{between}%H:%M{rest}{zone}"
-    for between in "T "
-    for rest in ("", ":%S", ":%S.%f")
-    for zone in ("", "%z", " UTC")
-]
-"""Accepted formats of times in options: ISO 8601, and as times are printed."""
-AsOfOption = Annotated[
-    datetime | None,
-    typer.Option(
-        "--as-of",
-        formats=DATES,
-        metavar="TIME",
-        help="Query the graph as of this time, such as 2026-01-31 or 2026-01-31T08:00:00+01:00. UTC without an offset.",
-    ),
-]
 PathsOption = Annotated[
     bool,
     typer.Option("--paths", help="With --format json: each column has its whole paths, instead of one tree of paths."),
 ]
 TreeOption = Annotated[bool, typer.Option("--tree", help="Show each column below the one that it is reached from.")]
-RowsOption = Annotated[int, typer.Option("--rows", min=0, help="Maximum number of rows to show; 0 shows all.")]
 
 
 _STEP_COLUMNS = ("path", "step", "source", "kind", "subtypes", "target", "job", "file", "line", "sql")
@@ -120,15 +64,11 @@ _LOOK = Look(
 )
 
 
+@with_option_groups()
 def impact(
     name: NameArgument,
+    limits: TraversalFlags,
     store: StoreOption = None,
-    max_hops: HopsOption = 20,
-    max_references: ReferencesOption = None,
-    kind: KindOption = None,
-    limit: LimitOption = 10_000,
-    limit_per_hop: HopLimitOption = None,
-    as_of: AsOfOption = None,
     tag: TagOption = None,
     masked: MaskedOption = None,
     table_kind: TableKindOption = None,
@@ -146,22 +86,17 @@ def impact(
 
     Example, dashboards: lineage impact crm.people.email --unmasked --table-kind exposure
     """
-    options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
     wanted = ImpactFilter(tuple(tag or ()), masked, tuple(table_kind or ()))
     if tree and not wanted.is_empty:
         raise typer.BadParameter("--tree shows all columns: leave out --tag, --masked, --unmasked and --table-kind")
-    _ask("impact", find_impact, name, store, options, output, rows, paths=paths, tree=tree, wanted=wanted)
+    _ask("impact", find_impact, name, store, limits.options(), output, rows, paths=paths, tree=tree, wanted=wanted)
 
 
+@with_option_groups()
 def root_cause(
     name: NameArgument,
+    limits: TraversalFlags,
     store: StoreOption = None,
-    max_hops: HopsOption = 20,
-    max_references: ReferencesOption = None,
-    kind: KindOption = None,
-    limit: LimitOption = 10_000,
-    limit_per_hop: HopLimitOption = None,
-    as_of: AsOfOption = None,
     rows: RowsOption = 40,
     output: FormatOption = OutputFormat.TABLE,
     paths: PathsOption = False,
@@ -171,18 +106,16 @@ def root_cause(
 
     Example: lineage root-cause mart.revenue.total
     """
-    options = _options(max_hops, max_references, kind, limit, limit_per_hop, as_of)
-    _ask("root-cause", find_root_cause, name, store, options, output, rows, paths=paths, tree=tree)
+    _ask("root-cause", find_root_cause, name, store, limits.options(), output, rows, paths=paths, tree=tree)
 
 
+@with_option_groups()
 def path(
     start: NameArgument,
     end: NameArgument,
+    edges: EdgeFlags,
     store: StoreOption = None,
-    max_hops: HopsOption = 20,
-    kind: KindOption = None,
     limit: Annotated[int, typer.Option("--limit", min=1, help="Maximum number of paths to show.")] = 3,
-    as_of: AsOfOption = None,
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
     """How does one column or table reach another? Shows the shortest paths, with the SQL that proves each step.
@@ -191,19 +124,19 @@ def path(
 
     Example: lineage path raw.users.email mart.contacts.address
     """
-    options = _options(max_hops, None, kind, 10_000, None, as_of)
+    options = edges.options()
     with open_store(store, read_only=True) as opened:
         source, target = resolve(opened, start), resolve(opened, end)
         routes = shortest_paths(opened, source, target, limit=limit, options=options)
-        if routes and not kind and all(route.references for route in routes):
+        if routes and not edges.kind and all(route.references for route in routes):
             flows = replace(options, kinds=frozenset((EdgeKind.CONTRIBUTES,)))
             routes += shortest_paths(opened, source, target, limit=1, options=flows)
         if not routes:
-            note(f"no path from {source.name} to {target.name} within {counted(max_hops, 'hop')}", "yellow")
+            note(f"no path from {source.name} to {target.name} within {counted(edges.max_hops, 'hop')}", "yellow")
             note_times(opened, options.as_of, source, target)
             note_former_holders(opened, options.as_of, "path", source, target)
             note_namesakes(opened, [source, target])
-        if as_of is None:
+        if edges.as_of is None:
             note_broken_reads(opened, broken_reads(opened, _tables_between(opened, source, target, routes, options)))
         found_in = _jobs_of(opened, routes)
         print_listing(
@@ -211,7 +144,7 @@ def path(
             _steps(routes, found_in),
             output,
             values=lambda: with_evidence([route.to_dict() for route in routes], found_in),
-            people=lambda: _print_routes(opened, routes, found_in, is_past=as_of is not None),
+            people=lambda: _print_routes(opened, routes, found_in, is_past=edges.as_of is not None),
         )
 
 
@@ -250,26 +183,6 @@ def _ask(
         note_namesakes(opened, [target], answer.by_dataset)
         note_broken_reads(opened, broken)
         note_gone_sources(gone)
-
-
-def _options(
-    max_hops: int,
-    max_references: int | None,
-    kinds: list[EdgeKind] | None,
-    limit: int,
-    limit_per_hop: int | None,
-    as_of: datetime | None,
-) -> TraversalOptions:
-    if as_of is not None and as_of.tzinfo is None:
-        as_of = as_of.replace(tzinfo=UTC)
-    return TraversalOptions(
-        max_hops=max_hops,
-        max_references=max_references,
-        kinds=frozenset(kinds) if kinds else frozenset(EdgeKind),
-        limit_total=limit,
-        limit_per_hop=limit_per_hop,
-        as_of=as_of,
-    )
 
 
 def _tables_between(

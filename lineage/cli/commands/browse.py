@@ -10,8 +10,9 @@ from typing import Annotated, Any
 import typer
 
 from lineage.cli.answer_notes import note_broken_reads
-from lineage.cli.commands.ask import AsOfOption, NameArgument, RowsOption
-from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.cli.name_argument import NameArgument
+from lineage.cli.store_options import FormatOption, RowsOption, StoreOption
+from lineage.cli.traversal_flags import AsOfOption
 from lineage.governance.tags.tag_names import with_tag_names
 from lineage.model.names import dataset_of, is_column_key
 from lineage.screen.facts import first_description, shown_facts, tags_of

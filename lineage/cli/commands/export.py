@@ -16,8 +16,8 @@ from typing import Annotated, BinaryIO, TextIO, cast
 
 import typer
 
-from lineage.cli.commands.ask import AsOfOption
 from lineage.cli.store_options import StoreOption
+from lineage.cli.traversal_flags import AsOfOption
 from lineage.export.catalogue_tables import ExportNameError
 from lineage.export.datahub import datahub_proposals
 from lineage.export.google import google_events

@@ -11,23 +11,15 @@ import typer
 
 from lineage.catalog import Catalog
 from lineage.cli.commands.report import measure, print_report
+from lineage.cli.option_groups import with_option_groups
 from lineage.cli.options import (
-    BudgetOption,
     CacheOption,
-    CatalogOption,
-    DatabaseOption,
     DialectOption,
-    FunctionsOption,
     JobsOption,
-    NamespaceOption,
-    RefreshOption,
-    SchemaOption,
     SchemasFromOption,
-    SetOperations,
-    SetOperationsOption,
-    extraction_options,
     read_schemas,
 )
+from lineage.cli.shared_flags import ResolutionFlags, SchemaFlags, extraction_options
 from lineage.cli.store_options import FormatOption
 from lineage.garbage_collection import seldom_collecting
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
@@ -69,18 +61,13 @@ _EDGES = Look(
 _TABLES = Look(names=("destination", "other_destinations", "upstream"), cuts=("destination",))
 
 
+@with_option_groups()
 def extract(
+    given: SchemaFlags,
+    resolution: ResolutionFlags,
     files: FilesArgument = None,
     sql: SqlOption = None,
     dialect: DialectOption = "ansi",
-    catalog: CatalogOption = None,
-    refresh_catalog: RefreshOption = False,
-    namespace: NamespaceOption = "",
-    default_database: DatabaseOption = None,
-    default_schema: SchemaOption = None,
-    functions: FunctionsOption = None,
-    budget: BudgetOption = None,
-    set_operations: SetOperationsOption = SetOperations.EXACT,
     report: ReportOption = None,
     store: SchemasFromOption = None,
     jobs: JobsOption = None,
@@ -95,18 +82,16 @@ def extract(
 
     Example: lineage extract -d postgres -q "CREATE VIEW v AS SELECT a + b AS c FROM t WHERE d"
     """
-    options = extraction_options(
-        dialect, namespace, default_database, default_schema, functions, budget, set_operations
-    )
+    options = extraction_options(dialect, given, resolution)
     if report is not None:
-        schemas = read_schemas(catalog, options, store, refresh=refresh_catalog)
+        schemas = read_schemas(given.catalog, options, store, refresh=given.refresh_catalog)
         with progress_bar() as progress:
             measured = measure(report, options, schemas, progress, jobs)
         print_report(measured, output)
         return
     texts, problems = _texts(files, sql)
     named = (*texts.values(), *texts)  # a query defines a table of its file's name
-    schemas = read_schemas(catalog, options, store, named, refresh=refresh_catalog, cache=not no_cache)
+    schemas = read_schemas(given.catalog, options, store, named, refresh=given.refresh_catalog, cache=not no_cache)
     folder = None if no_cache else folder_of(texts)
     saved = SavedResolutions(folder, options) if folder is not None else None
     with seldom_collecting():
@@ -126,15 +111,12 @@ def extract(
     _finish(statements, problems, texts, dialect)
 
 
+@with_option_groups()
 def tables(
+    given: SchemaFlags,
     files: FilesArgument = None,
     sql: SqlOption = None,
     dialect: DialectOption = "ansi",
-    default_database: DatabaseOption = None,
-    default_schema: SchemaOption = None,
-    namespace: NamespaceOption = "",
-    catalog: CatalogOption = None,
-    refresh_catalog: RefreshOption = False,
     store: SchemasFromOption = None,
     jobs: JobsOption = None,
     output: FormatOption = OutputFormat.TABLE,
@@ -143,9 +125,9 @@ def tables(
 
     Example: lineage tables -d snowflake etl/*.sql
     """
-    options = extraction_options(dialect, namespace, default_database, default_schema)
+    options = extraction_options(dialect, given, ResolutionFlags())
     texts, problems = _texts(files, sql)
-    schemas = read_schemas(catalog, options, store, (*texts.values(), *texts), refresh=refresh_catalog)
+    schemas = read_schemas(given.catalog, options, store, (*texts.values(), *texts), refresh=given.refresh_catalog)
     statements = _resolve(texts, options, schemas, jobs)
     written = _written_names(statements, schemas, options.naming) if output.is_for_people else {}
     several = any(statement.other_targets for statement in statements)

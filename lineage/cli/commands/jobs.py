@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lineage.cli.commands.ask import complete_name
+from lineage.cli.name_argument import complete_name
 from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity

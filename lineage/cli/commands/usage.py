@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from lineage.cli.commands.ask import NameArgument, RowsOption
-from lineage.cli.store_options import FormatOption, StoreOption
+from lineage.cli.name_argument import NameArgument
+from lineage.cli.store_options import FormatOption, RowsOption, StoreOption
 from lineage.model.text.name_lists import name_list
 from lineage.model.usage import UserCounts
 from lineage.screen.formats import OutputFormat, print_listing

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import StrEnum
 from typing import Any
 
-from lineage.screen.formats import csv_rows, json_values, table
-from lineage.screen.formats.listing import Listing
+from lineage.screen.formats import csv_rows, json_document, text_table
+from lineage.screen.formats.answer_listing import Listing
 from lineage.screen.layout import Look
 
 __all__ = ["OutputFormat", "print_figures", "print_listing", "print_object"]
@@ -27,8 +27,8 @@ class OutputFormat(StrEnum):
 
 
 _WRITERS: dict[OutputFormat, Callable[[Listing], None]] = {
-    OutputFormat.TABLE: table.write,
-    OutputFormat.JSON: json_values.write,
+    OutputFormat.TABLE: text_table.write,
+    OutputFormat.JSON: json_document.write,
     OutputFormat.CSV: csv_rows.write,
 }
 
@@ -72,4 +72,4 @@ def print_figures(
 
 def print_object(value: Any) -> None:
     """Print a value as JSON."""
-    json_values.write(Listing((), (), Look(), lambda: value))
+    json_document.write(Listing((), (), Look(), lambda: value))

@@ -9,7 +9,7 @@ import csv
 import sys
 
 from lineage.model.text.visible_text import visible
-from lineage.screen.formats.listing import Listing
+from lineage.screen.formats.answer_listing import Listing
 from lineage.screen.layout import cell_text
 
 __all__ = ["write"]

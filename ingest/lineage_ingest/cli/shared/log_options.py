@@ -9,22 +9,14 @@ from typing import Annotated, ClassVar
 import typer
 
 from lineage.cli.options import (
-    BudgetOption,
-    CatalogOption,
-    DatabaseOption,
-    FunctionsOption,
-    NamespaceOption,
-    RefreshOption,
-    SchemaOption,
-    SetOperations,
-    SetOperationsOption,
     dialect_option,
     note_cached_schemas,
 )
-from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
+from lineage.cli.shared_flags import ResolutionFlags, SchemaFlags, WrittenStoreFlags
+from lineage.cli.store_options import FormatOption
 from lineage.frozen import frozen
 from lineage.screen.formats import OutputFormat
-from lineage_ingest.cli.shared.parameter_errors import parse_budget, parse_pairs
+from lineage_ingest.cli.shared.parameter_errors import parse_pairs
 from lineage_ingest.query_log.ingest import FailOn
 from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions
 from lineage_ingest.query_log.pipeline.log_input import Jdbc
@@ -53,7 +45,7 @@ PathsArgument = Annotated[
 class LogFormatFlags:
     """Options of a log's format."""
 
-    panel: ClassVar[str] = "Log format"
+    panel: ClassVar[str | None] = "Log format"
 
     source: Annotated[
         str,
@@ -115,26 +107,10 @@ class LogFormatFlags:
 
 
 @frozen(slots=False)
-class NamingFlags:
-    """Options of names and table schemas."""
-
-    panel: ClassVar[str] = "Names and schemas"
-
-    catalog: CatalogOption = None
-    refresh_catalog: RefreshOption = False
-    namespace: NamespaceOption = ""
-    default_database: DatabaseOption = None
-    default_schema: SchemaOption = None
-    functions: FunctionsOption = None
-    budget: BudgetOption = None
-    set_operations: SetOperationsOption = SetOperations.EXACT
-
-
-@frozen(slots=False)
 class SparkFlags:
     """Options of Spark."""
 
-    panel: ClassVar[str] = "Spark"
+    panel: ClassVar[str | None] = "Spark"
 
     master: Annotated[str | None, typer.Option(help="Spark's master; default local[*].")] = None
     spark_conf: Annotated[
@@ -143,11 +119,9 @@ class SparkFlags:
 
 
 @frozen(slots=False)
-class LogFlags(SparkFlags, NamingFlags, LogFormatFlags):
+class LogFlags(SparkFlags, ResolutionFlags, SchemaFlags, WrittenStoreFlags, LogFormatFlags):
     """Options of all logs."""
 
-    store: StoreOption = None
-    lock_timeout: LockTimeoutOption = None
     observed_at: Annotated[
         datetime | None,
         typer.Option(
@@ -185,14 +159,8 @@ class LogFlags(SparkFlags, NamingFlags, LogFormatFlags):
             jdbc=jdbc,
             engine=engine,
             spark=SparkOptions(self.master, parse_pairs(self.spark_conf, "--spark-conf")),
-            catalog=tuple(self.catalog or ()),
-            refresh_catalog=self.refresh_catalog,
-            namespace=self.namespace,
-            default_database=self.default_database,
-            default_schema=self.default_schema,
-            functions=tuple(self.functions or ()),
-            budget=parse_budget(self.budget),
-            set_operations=self.set_operations.value,
+            **SchemaFlags.of_api(self),
+            **ResolutionFlags.of_api(self),
             observed_at=self.observed_at,
         )
 
@@ -201,7 +169,7 @@ class LogFlags(SparkFlags, NamingFlags, LogFormatFlags):
 class JdbcFlags:
     """Options of a log in a database."""
 
-    panel: ClassVar[str] = "Log in a database"
+    panel: ClassVar[str | None] = "Log in a database"
 
     jdbc_url: Annotated[
         str | None,
@@ -240,7 +208,7 @@ class JdbcFlags:
 class FollowFlags:
     """Options of a log that keeps growing."""
 
-    panel: ClassVar[str] = "Stream"
+    panel: ClassVar[str | None] = "Stream"
 
     kafka: Annotated[
         str | None,

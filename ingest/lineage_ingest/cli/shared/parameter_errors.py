@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from lineage.sql.budget import Budget, BudgetError
 from lineage_ingest.options import OptionError
 
-__all__ = ["bad_parameter", "parse_budget", "parse_pairs"]
+__all__ = ["bad_parameter", "parse_pairs"]
 
 _FLAG_OF = {
     "paths": "PATHS",
@@ -24,18 +23,6 @@ def bad_parameter(error: OptionError) -> typer.BadParameter:
     """Return the command-line error for an invalid option of the Python API."""
     flag = _FLAG_OF.get(error.option) or f"--{error.option.replace('_', '-')}"
     return typer.BadParameter(str(error), param_hint=flag)
-
-
-def parse_budget(given: list[str] | None) -> Budget:
-    """Return the limits of a statement.
-
-    Raises:
-        typer.BadParameter: a limit is unknown, or is not a number.
-    """
-    try:
-        return Budget.parse(given or ())
-    except BudgetError as error:
-        raise typer.BadParameter(str(error), param_hint="--budget") from error
 
 
 def parse_pairs(given: list[str] | None, option: str) -> dict[str, str]:

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Annotated, ClassVar
 
+import typer
+
+from lineage.cli.store_options import FormatOption
 from lineage.cli.wall_clock import wall_seconds
+from lineage.frozen import frozen
 from lineage.model.batch import DiagnosticRecord
 from lineage.model.diagnostics import Severity
 from lineage.model.text.name_lists import name_list
@@ -14,6 +19,7 @@ from lineage.screen.listing import note, say
 from lineage.store.values import AppliedChanges
 
 __all__ = [
+    "SummaryFlags",
     "change_text",
     "note_diagnostics",
     "print_ingest_figures",
@@ -25,6 +31,16 @@ __all__ = [
 
 _ORDER = list(Severity)
 _COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow"}
+
+
+@frozen(slots=False)
+class SummaryFlags:
+    """Options of what an ingest prints at its end."""
+
+    panel: ClassVar[str | None] = None
+
+    show: Annotated[int, typer.Option("--show", min=0, help="Number of diagnostics to print; 0 prints all.")] = 20
+    output: FormatOption = OutputFormat.TABLE
 
 
 def worst_first(diagnostics: Iterable[DiagnosticRecord]) -> list[DiagnosticRecord]:

@@ -17,7 +17,7 @@ __all__ = ["TopicFlags"]
 class TopicFlags:
     """Options of a topic."""
 
-    panel: ClassVar[str] = "Kafka"
+    panel: ClassVar[str | None] = "Kafka"
 
     kafka: Annotated[
         str | None,

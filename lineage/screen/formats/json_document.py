@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage.screen.formats.listing import Listing
+from lineage.screen.formats.answer_listing import Listing
 from lineage.screen.json_text import json_text
 
 __all__ = ["write"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lineage.screen.formats.listing import Listing
+from lineage.screen.formats.answer_listing import Listing
 from lineage.screen.layout import lay_out
 from lineage.screen.listing import console, is_file, note
 

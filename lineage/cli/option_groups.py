@@ -21,6 +21,7 @@ __all__ = ["with_option_groups"]
 def with_option_groups(*, hidden: tuple[type, ...] = ()) -> Callable[[Callable[..., None]], Callable[..., None]]:
     """Return a decorator for a command: a parameter of a dataclass type becomes an option for each of its fields.
 
+    `--help` lists the command's own options first, then those of its groups.
     Paragraphs of the command's docstring are joined into one line each, for `--help` to wrap.
 
     Args:
@@ -30,14 +31,15 @@ def with_option_groups(*, hidden: tuple[type, ...] = ()) -> Callable[[Callable[.
     def decorate(command: Callable[..., None]) -> Callable[..., None]:
         hints = get_type_hints(command, include_extras=True)
         groups: dict[str, Any] = {}
-        parameters: list[Parameter] = []
+        own: list[Parameter] = []
+        of_groups: list[Parameter] = []
         for parameter in signature(command).parameters.values():
             kind = hints[parameter.name]
             if is_dataclass(kind):
                 groups[parameter.name] = kind
-                parameters += _options_of(kind, hidden=kind in hidden)
+                of_groups += _options_of(kind, hidden=kind in hidden)
             else:
-                parameters.append(parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY))
+                own.append(parameter.replace(annotation=kind, kind=Parameter.KEYWORD_ONLY))
 
         @wraps(command)
         def run(**values: Any) -> None:
@@ -48,7 +50,7 @@ def with_option_groups(*, hidden: tuple[type, ...] = ()) -> Callable[[Callable[.
             command(**values, **built)
 
         run.__doc__ = _unwrap(command.__doc__ or "")
-        run.__signature__ = Signature(parameters)  # type: ignore[attr-defined]
+        run.__signature__ = Signature([*own, *of_groups])  # type: ignore[attr-defined]
         return run
 
     return decorate

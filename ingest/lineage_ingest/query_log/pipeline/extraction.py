@@ -26,10 +26,10 @@ from lineage.sql.resolve.resolver import SetOperationReferences
 from lineage.sql.script.script import Script
 from lineage.sql.script.sources import ScriptPart
 from lineage_ingest.batch.builder import Attribution, BatchBuilder, Use
-from lineage_ingest.query_log.pipeline.created_routines import calls_of, routines_of
 from lineage_ingest.query_log.pipeline.display_names import DisplayNames
 from lineage_ingest.query_log.pipeline.engine_lineage import with_engine_lineage
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, units_from
+from lineage_ingest.query_log.pipeline.routines.created_routines import calls_of, routines_of
 from lineage_ingest.query_log.pipeline.unit_summaries import UnitSummary, summarize
 from lineage_ingest.query_log.pipeline.versions.names_of_parts import keeps_what_is_there
 

@@ -23,7 +23,7 @@ from lineage_ingest.query_log.pipeline.log_problems import UndatedLogError, note
 from lineage_ingest.query_log.pipeline.members import Member
 from lineage_ingest.query_log.pipeline.merging.graph_batches import Merger
 from lineage_ingest.query_log.pipeline.merging.statistics import JobRuns, usage_by_day
-from lineage_ingest.query_log.pipeline.procedure_runs import ProcedureRuns
+from lineage_ingest.query_log.pipeline.routines.procedure_runs import ProcedureRuns
 from lineage_ingest.query_log.pipeline.schema_rounds import Definitions, RunInterval
 from lineage_ingest.query_log.pipeline.sessions.session_blocks import TemplateInSession
 from lineage_ingest.query_log.pipeline.unit_summaries import UnitSummary

@@ -10,8 +10,8 @@ from lineage.model.statement import ChangeKind, Completeness, DatasetKind, State
 from lineage.sql.script.script import Decision
 from lineage.sql.script.script_diagnostics import ambiguous_columns
 from lineage_ingest.batch.renamed_tables import table_after
-from lineage_ingest.query_log.pipeline.created_routines import Call, Routine
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit
+from lineage_ingest.query_log.pipeline.routines.created_routines import Call, Routine
 from lineage_ingest.query_log.pipeline.sessions.session_effects import SessionEffects, session_effects
 from lineage_ingest.query_log.pipeline.versions.names_of_parts import NamesOfPart, names_of_parts
 

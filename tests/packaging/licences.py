@@ -33,6 +33,7 @@ _ACCEPTED = frozenset(
 _EXCEPTIONS = {
     "psycopg": ("LGPL-3.0-only", "a library that is imported as it is, and can be exchanged"),
     "psycopg-binary": ("LGPL-3.0-only", "see psycopg"),
+    "python-stdnum": ("LGPL-2.1-or-later", "see psycopg"),
     "apsw": ("any-OSI", "its text lets everyone choose a licence; we take Zlib"),
 }
 _NOT_STATED = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import getpass
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated
@@ -13,8 +13,10 @@ import typer
 
 from lineage.cli.store_options import FormatOption, LockTimeoutOption, StoreOption
 from lineage.governance.tags.rules import ClassRules, matching_tags, read_rules
+from lineage.governance.tags.sample_values import LEAST_VALUES, Verdicts, judge_samples, read_samples
 from lineage.governance.tags.tag_csv import read_tag_csv
 from lineage.governance.tags.tagging import ANY_CLASS, classify, column_to_tag, named_column
+from lineage.governance.tags.value_checks import ChecksUnavailableError, UnknownCheckError
 from lineage.governance.yaml_files import GovernanceFileError
 from lineage.screen.formats import OutputFormat, print_figures, print_listing
 from lineage.screen.layout import Look
@@ -199,24 +201,42 @@ def import_csv(
 @app.command()
 def scan(
     rules: RulesOption = None,
+    samples: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--samples",
+            help="CSV file of sample values, named as its table (shop.customers.csv), or a folder of such. Repeatable.",
+            metavar="PATH",
+            exists=True,
+        ),
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="List what would be tagged; change nothing.")] = False,
     store: StoreOption = None,
     lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Tag columns by rules on names, types and comments (`pii: email`).
+    """Tag columns by rules on names, types and comments (`pii: email`), and on sample values.
 
-    Tags of rules that no longer match are removed. Those of people, and what they deny, stay.
+    Tags of rules that no longer match are removed. Those of people, and what they deny, stay. Of sample values only
+    the number that passes a check is kept.
 
     Example: lineage tag scan --dry-run
+
+    Example, values: lineage tag scan --samples samples/
     """
     found = rules_of(rules)
     by = str(rules) if rules else "default rules"
     with open_store(store, read_only=dry_run) as opened:
         columns = opened.columns(opened.dataset_keys())
-        tags = list(matching_tags(columns, found, datetime.now(UTC), by))
-        ours = ("rules", "comment")
-        old = {one.identity for one in opened.tags() if one.source in ours} - {one.identity for one in tags}
+        now = datetime.now(UTC)
+        verdicts = _judge(opened, samples or (), found, now, by)
+        tags = [*map(verdicts.with_share, matching_tags(columns, found, now, by)), *verdicts.tags]
+        ours = [
+            one
+            for one in opened.tags()
+            if one.source in ("rules", "comment") or (one.source == "samples" and one.column in verdicts.judged)
+        ]
+        old = {one.identity for one in ours} - {one.identity for one in tags}
         changed, gone = (len(tags), len(old)) if dry_run else opened.change_tags(tags, old)
         names = names_of(opened, {one.column for one in tags})
     if dry_run or not output.is_for_people:
@@ -224,6 +244,29 @@ def scan(
     counts = ", ".join(f"{name} {number:,}" for name, number in sorted(Counter(one.name for one in tags).items()))
     done = "would be tagged" if dry_run else f"tagged ({changed:,} changed, {gone:,} removed)"
     note(f"{counted(len({one.column for one in tags}), 'column')} of {len(columns):,} {done}: {counts or 'none'}")
+
+
+def _judge(store: GraphStore, paths: Sequence[Path], rules: ClassRules, at: datetime, by: str) -> Verdicts:
+    """Return what sample values say, and name what of them was not used; exit with 1 or 2 if a file is wrong."""
+    if not paths:
+        return Verdicts(frozenset(), (), {})
+    try:
+        samples = read_samples(store, paths)
+        verdicts = judge_samples(samples, rules, at, by)
+    except GovernanceFileError as error:
+        note(f"error: {error}", "red")
+        raise typer.Exit(1) from error
+    except (ChecksUnavailableError, UnknownCheckError) as error:
+        note(f"error: {error}", "red")
+        if isinstance(error, ChecksUnavailableError):
+            note(error.hint)
+        raise typer.Exit(2) from error
+    for problem in samples.problems:
+        note(f"not used: {problem}", "yellow")
+    few = len(samples.values) - len(verdicts.judged)
+    rest = f"; {few:,} with fewer than {LEAST_VALUES} different ones say nothing" if few else ""
+    note(f"sample values of {counted(len(verdicts.judged), 'column')} checked{rest}")
+    return verdicts
 
 
 def _state(

@@ -12,6 +12,7 @@ from typing import Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
+from lineage.governance.tags.value_checks import CHECK_NAME
 from lineage.governance.yaml_files import GovernanceFileError, read_yaml
 from lineage.store.values import StoredColumn, StoredTag
 
@@ -28,8 +29,9 @@ class ClassRule(BaseModel):
 
     `names` are regular expressions for whole words of the name (`homeEmail` and `HOME_EMAIL` are `home_email`), `never`
     those of names that are something else. If `types` are given and the type of the column is known, one of them has to
-    match its beginning. `on_conflict` says what counts where a column has another class, too: both; the one that is
-    more sure (`strongest`); or the one that an earlier source states (`keep`).
+    match its beginning. `values` are checks of sample values (`phone:DE`), of which one has to pass. `on_conflict` says
+    what counts where a column has another class, too: both; the one that is more sure (`strongest`); or the one that an
+    earlier source states (`keep`).
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -38,6 +40,7 @@ class ClassRule(BaseModel):
     names: tuple[str, ...] = Field(min_length=1)
     never: tuple[str, ...] = ()
     types: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
     confidence: float = Field(default=0.8, gt=0, le=1)
     on_conflict: Literal["both", "strongest", "keep"] = "both"
 
@@ -50,6 +53,16 @@ class ClassRule(BaseModel):
             except re.error as error:
                 raise ValueError(f"{one!r} is no regular expression: {error}") from error
         return patterns
+
+    @field_validator("values")
+    @classmethod
+    def _is_check(cls, checks: tuple[str, ...]) -> tuple[str, ...]:
+        for one in checks:
+            if not CHECK_NAME.fullmatch(one):
+                raise ValueError(
+                    f"{one!r} is no check of values: email, ip, card, phone:DE, stdnum:iban, presidio:US_SSN"
+                )
+        return checks
 
     def match(self, words: str, data_type: str | None) -> str | None:
         """Return the pattern that recognises a name; None if none does, or the type is another."""

@@ -1,4 +1,4 @@
-"""Checks of one value, as a file of rules names them: `email`, `ip`, `card`, `phone:DE`, `stdnum:iban`, `presidio:US_SSN`.
+"""Checks of one value, by their names in rules: `email`, `ip`, `card`, `phone:DE`, `stdnum:iban`, `presidio:US_SSN`.
 
 Telephone numbers are checked by `phonenumbers` (without a country: only those with a `+`), standard numbers by the
 module of `python-stdnum` of that name: https://arthurdejong.org/python-stdnum/formats, and kinds of values of Presidio

@@ -110,6 +110,18 @@ def test_the_map_of_a_column_is_bounded_and_says_what_it_leaves_out(path: Path) 
     assert part["omitted"] == {"downstream masked": 1, "upstream": 1}
 
 
+def test_the_map_of_a_column_with_long_names_fits_25_000_tokens(tmp_path: Path) -> None:
+    path, number, long = tmp_path / "store.db", 120, "c" * 900
+    copies = [f"CREATE VIEW v{at} AS SELECT upper(mail) AS {long}{at} FROM people;" for at in range(number)]
+    (tmp_path / "views.sql").write_text("CREATE TABLE people (mail text);" + "\n".join(copies))
+    ingest_sql(tmp_path / "views.sql", store=path)
+    [made] = answers(path, ("column_map", {"name": "people.mail", "most": 100}))
+    shown = len(made["downstream"])
+    assert len(json.dumps(made, separators=(",", ":"))) <= 75_000
+    assert 40 < shown < 100
+    assert shown + made["omitted"]["downstream unmasked"] == number
+
+
 def test_sql_is_read_and_not_run(path: Path) -> None:
     sql = "insert into staged (mail) select upper(email) from users"
     [seen] = answers(path, ("what_would_sql_do", {"sql": sql, "dialect": "postgres"}))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 from pydantic import BaseModel, Field
 
@@ -18,6 +19,8 @@ __all__ = ["ColumnMap", "column_map"]
 
 _MAX_SQL, _MAX_STEPS = 200, 3
 _MAX_USERS = 10
+_MAX_CHARACTERS = 75_000
+"""Of the whole as JSON: 25,000 tokens of three characters, as names in it take more tokens than prose."""
 
 
 class MapTag(BaseModel):
@@ -67,7 +70,7 @@ class ColumnMap(BaseModel):
 
 
 def column_map(store: GraphStore, name: str, most: int) -> ColumnMap:
-    """Return the map of a column with at most `most` other nodes, the nearest first.
+    """Return the map of a column with at most `most` other nodes, the nearest first, in 25,000 tokens at most.
 
     Raises:
         NameLookupError: no column has that name, or several have.
@@ -77,11 +80,23 @@ def column_map(store: GraphStore, name: str, most: int) -> ColumnMap:
     report = current_pii_report(store, columns=[target.key])
     [source] = report.sources
     origins = root_cause(store, target, TraversalOptions()).outlines
+    names = store.dataset_names({one.dataset for one in origins})
+    unknown = [f"{one.what}: {one.why}" for one in report.blind_spots]
+    while True:
+        made = _map_of(source, origins, names, unknown, most)
+        size = len(made.model_dump_json())
+        if size <= _MAX_CHARACTERS or not most:
+            return made
+        most = min(most - 1, most * _MAX_CHARACTERS // size)
+
+
+def _map_of(
+    source: SourceColumn, origins: Sequence[Outline], names: dict[str, str], unknown: list[str], most: int
+) -> ColumnMap:
     downstream = sorted(source.holders, key=lambda one: (one.hops, one.exposure.rank, one.name))
     lengths = {"downstream": len(downstream), "upstream": len(origins), "influenced": len(source.influenced)}
     sizes = _shares(lengths, most)
     shown = downstream[: sizes["downstream"]]
-    names = store.dataset_names({one.dataset for one in origins})
     return ColumnMap(
         name=source.name,
         tags=[MapTag(name=one.name, confidence=one.confidence, source=one.source, why=one.why) for one in source.tags],
@@ -94,7 +109,7 @@ def column_map(store: GraphStore, name: str, most: int) -> ColumnMap:
         stopped=list(source.stopped[:_MAX_USERS]),
         possibly_in_tables=list(source.possibly[:_MAX_USERS]),
         omitted=_omitted(source, shown, {kind: number - sizes[kind] for kind, number in lengths.items()}),
-        unknown=[f"{one.what}: {one.why}" for one in report.blind_spots],
+        unknown=unknown,
     )
 
 

@@ -40,6 +40,7 @@ __all__ = [
 
 UNRESOLVED = "columns of some SQL"
 """The blind spot that counts the jobs of which only the tables are known."""
+_READERS = "readers"
 _SHOWN_USERS = 5
 _SHOWN_NAMES = 5
 _OF_LOGS = (JobKind.QUERY, JobKind.DEFINITION)
@@ -213,6 +214,11 @@ class PiiReport:
     blind_spots: tuple[BlindSpot, ...]
     has_policy: bool = False
     breakers: tuple[str, ...] = ()
+
+    @property
+    def knows_readers(self) -> bool:
+        """Whether any query log says who read what; else a count of 0 says nothing."""
+        return all(one.what != _READERS for one in self.blind_spots)
 
     @property
     def rows(self) -> Iterator[tuple[SourceColumn, Holder]]:
@@ -394,7 +400,7 @@ def _blind_spots(
 ) -> Iterator[BlindSpot]:
     """Yield what the report cannot know."""
     if not facts.totals:
-        yield BlindSpot("readers", "no query log was ingested")
+        yield BlindSpot(_READERS, "no query log was ingested")
     else:
         first, last = min(one.first_day for one in facts.totals), max(one.last_day for one in facts.totals)
         covered = {split_dataset_key(one.of)[0] for one in facts.totals}

@@ -37,7 +37,7 @@ _WORDS = {
 
 def report_rows(report: PiiReport) -> list[tuple[object, ...]]:
     """Return a row for each source, and for each column that it reaches."""
-    return [_row(source, holder) for source, holder in report.rows]
+    return [_row(source, holder, knows_readers=report.knows_readers) for source, holder in report.rows]
 
 
 def summary_sentences(report: PiiReport) -> list[str]:
@@ -78,7 +78,13 @@ def markdown(report: PiiReport) -> str:
         lines += [*([] if "## Not allowed" in lines else ["", "## Not allowed", ""])]
         lines.append(f"- {_code(holder.name)}: {holder.exposure}, from {_code(source.name)}{_ruling(holder)}")
     for source in report.sources:
-        lines += ["", f"## {_code(source.name)}", "", *_bullets(_tag_sentences(source)), ""]
+        lines += [
+            "",
+            f"## {_code(source.name)}",
+            "",
+            *_bullets(_tag_sentences(source, knows_readers=report.knows_readers)),
+            "",
+        ]
         if source.holders:
             lines += [
                 "| column | shows | confidence | hops | since | readers | last read | policy |",
@@ -113,14 +119,14 @@ def _page() -> jinja2.Template:
     return environment.from_string(text)
 
 
-def _row(source: SourceColumn, holder: Holder) -> tuple[object, ...]:
+def _row(source: SourceColumn, holder: Holder, *, knows_readers: bool) -> tuple[object, ...]:
     classes = [one.name for one in source.tags]
     last = holder.usage.last_read
     proof = "; ".join(f"{step.proof.place}: {' → '.join(step.proof.sql)}" for step in holder.path)
     return (
         source.name, classes, holder.name, holder.table, str(holder.exposure), f"{holder.confidence:.2f}", holder.hops,
-        _day(holder.since), str(holder.verdict), holder.usage.reads, holder.users, _day(last),
-        list(holder.protection.sentences), proof,
+        _day(holder.since), str(holder.verdict), holder.usage.reads if knows_readers else None, holder.users,
+        _day(last), list(holder.protection.sentences), proof,
     )  # fmt: skip
 
 
@@ -128,14 +134,15 @@ def _day(at: datetime | None) -> str | None:
     return f"{at:%Y-%m-%d}" if at else None
 
 
-def _tag_sentences(source: SourceColumn) -> Iterator[str]:
+def _tag_sentences(source: SourceColumn, *, knows_readers: bool) -> Iterator[str]:
     for tag in source.tags:
         by = f" by {_plain(tag.stated_by)}" if tag.stated_by else ""
         at = f" on {tag.at:%Y-%m-%d}" if tag.at.year > 1970 else ""
         why = f": {_plain(tag.why)}" if tag.why else ""
         yield f"**{_plain(tag.name)}** ({tag.confidence:.2f}), {_plain(tag.source)}{by}{at}{why}"
     own = source.own
-    yield f"read {_counted(own.usage.reads, 'time')}{_users(own)}{_ruling(own)}"
+    read = f"read {_counted(own.usage.reads, 'time')}{_users(own)}" if knows_readers else "who read it is not known"
+    yield f"{read}{_ruling(own)}"
     yield from (f"in the warehouse: {_plain(one)}" for one in own.protection.sentences)
 
 

@@ -25,6 +25,7 @@ from lineage_ingest.query_log.pipeline.merging.merged_jobs import MergedJobs
 from lineage_ingest.query_log.pipeline.merging.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.versions.copied_tables import (
     declared_by,
+    filled_elsewhere,
     state_past_columns,
     state_past_versions,
 )
@@ -145,6 +146,7 @@ class Merger:
         mark_replaced_tables(jobs, changes, keys, earlier, then, datasets.columns)
         state_past_views(jobs, changes, keys, earlier, then, datasets.is_view, datasets.columns)
         if not keys.plain:
+            keys.show(filled_elsewhere(jobs))
             before = keys.then(earlier.edges_into(keys.names_before()))
             state_past_versions(jobs, before, then, changes, keys, datasets.is_view, datasets.may_have)
             self._rename_versions()

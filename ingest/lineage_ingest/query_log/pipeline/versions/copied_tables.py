@@ -15,7 +15,7 @@ from lineage_ingest.batch.column_names import ColumnNames
 from lineage_ingest.batch.composition import DECLARES, edges_past
 from lineage_ingest.query_log.pipeline.versions.version_keys import VersionKeys
 
-__all__ = ["StatingJob", "declared_by", "state_past_columns", "state_past_versions"]
+__all__ = ["StatingJob", "declared_by", "filled_elsewhere", "state_past_columns", "state_past_versions"]
 
 
 class StatingJob(Protocol):
@@ -159,6 +159,19 @@ def state_past_columns(
 def declared_by(jobs: Iterable[StatingJob]) -> frozenset[str]:
     """Return the tables that these jobs create without a query."""
     return frozenset(key for job in jobs if job.record.operation == DECLARES for key in job.record.writes)
+
+
+def filled_elsewhere(jobs: Iterable[StatingJob]) -> frozenset[str]:
+    """Return the tables that are created without a query, read, and filled by none of these jobs."""
+    jobs = list(jobs)
+    filled = {key for job in jobs if not _fills_nothing(job.record) for key in job.record.writes}
+    read = {key for job in jobs for key in job.record.reads}
+    return (declared_by(jobs) & read) - filled
+
+
+def _fills_nothing(record: JobRecord) -> bool:
+    operation = record.operation or ""
+    return operation == DECLARES or operation.partition("_")[0] in ("ALTER", "DELETE", "DROP", "TRUNCATE")
 
 
 def _rename_drop(drop: DatasetChange, at: datetime, names: ColumnNames) -> DatasetChange:

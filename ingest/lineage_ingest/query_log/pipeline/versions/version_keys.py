@@ -158,6 +158,10 @@ class VersionKeys:
         """Return the keys in the graph before the log of versions that existed then and no longer do."""
         return frozenset(self._last[key] if key in self._replaced.values() else key for key in self.gone & self.before)
 
+    def show(self, keys: Iterable[str]) -> None:
+        """Record that versions which the log made and dropped are in the graph: until then, others came from them."""
+        self.unseen -= frozenset(keys)
+
     def go_on(self, key: str) -> None:
         """Record that a version from before the log is the same as the one that has its name at the end."""
         self.gone -= {key}

@@ -303,6 +303,10 @@ class Dialect:
     """A transaction begins implicitly with the first statement that writes."""
     ddl_commits: bool = False
     """DDL commits the open transaction. MySQL 15.3.3, Oracle SQL Language Reference (COMMIT), Snowflake (DDL)."""
+    begins_nest: bool = False
+    """BEGIN within a transaction is ended by a COMMIT of its own, which lasts only if the outer one commits."""
+    begin_commits: bool = False
+    """BEGIN commits the open transaction; elsewhere, it changes nothing within one. MySQL 15.3.3."""
     drops_full_schemas: bool = False
     """DROP SCHEMA or DATABASE drops the tables in it without CASCADE, too."""
     truncate_commits: bool = False

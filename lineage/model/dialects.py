@@ -144,6 +144,7 @@ _EXASOL = Dialect(
 _TERADATA = Dialect(
     "teradata",
     has_column_phrases=True,
+    begins_nest=True,
     table=_UPPER,
     column=_UPPER,
     quoted_table=_KEEP,
@@ -186,6 +187,7 @@ _MYSQL = Dialect(
     set_assigns_variables=True,
     select_into_variables=True,
     ddl_commits=True,
+    begin_commits=True,
     temp_ddl_stays=True,
     temp_tables_in_schemas=True,
     runs_comments=True,
@@ -331,6 +333,7 @@ _SQLITE = Dialect(
 )
 _TSQL = Dialect(
     "tsql",
+    begins_nest=True,
     aliases=("mssql", "sqlserver", "synapse"),
     shows_tables=True,
     shows_columns=True,

@@ -101,26 +101,29 @@ for target in targets:
     assert all("kafka://HOST:PORT/TOPIC" in ran.result[index] for index in (0, 1, 2, 4, 5))
 
 
-def test_a_second_target_is_logged(spark: SparkProcess) -> None:
+def test_what_a_second_enable_asks_for_in_vain_is_logged(spark: SparkProcess) -> None:
     code = f"""{_EVENTS}
 import logging
 logged = []
 handler = logging.Handler()
 handler.emit = lambda record: logged.append(record.getMessage())
 logging.getLogger("lineage.spark_plan").addHandler(handler)
-enable(spark, B + "/e.ndjson"); enable(spark, B + "/e.ndjson")
+first = enable(spark, B + "/e.ndjson")
+found = [enable(spark, B + "/./e.ndjson"), enable(spark)]
 same = list(logged)
-enable(spark, B + "/other.ndjson")
+enable(spark, "http://me:secret@h/other")
+enable(spark, B + "/e.ndjson", job="other")
 disable(spark)
 logging.getLogger("lineage.spark_plan").removeHandler(handler)
-result = [same, logged]
+result = [[one is first for one in found], same, logged]
 """
     ran = spark.run("second", code)
     assert ran.error is None, ran.error
-    same, logged = ran.result
-    assert same == []
-    assert len(logged) == 1
-    assert "other.ndjson: disable it first" in logged[0]
+    found, same, logged = ran.result
+    assert (found, same) == ([True, True], [])
+    assert len(logged) == 2
+    assert "not to http://h/other: disable it first" in logged[0]
+    assert "/other: disable it first" in logged[1]
 
 
 def test_a_stream_that_is_stopped_in_a_batch_has_not_failed(spark: SparkProcess) -> None:

@@ -14,6 +14,33 @@ from tests.store.log_rows import ingest_rows, reached
 LATER_LOGS = [
     pytest.param(
         [
+            ["1: create table a as select p as x from s"],
+            [
+                "1: create table b as select q as x from t",
+                "1: create table c as select x from b",
+                "1: drop table b",
+                "1: alter table a rename to b",
+            ],
+        ],
+        {"s.p": {"b.x"}, "t.q": {"c.x"}},
+        id="a table takes the name of one that the later log made and dropped",
+    ),
+    pytest.param(
+        [
+            ["1: create table a as select p as x from s"],
+            [
+                "1: create table b as select q as x from t",
+                "1: alter table a rename to aside",
+                "1: alter table b rename to a",
+                "1: alter table aside rename to b",
+                "1: drop table a",
+            ],
+        ],
+        {"s.p": {"b.x"}, "t.q": set()},
+        id="a table changes its name with one that the later log made and drops",
+    ),
+    pytest.param(
+        [
             ["1: create table f (k int, p boolean)"],
             [
                 "1: create table f_new as select count(*) as n from f group by k",

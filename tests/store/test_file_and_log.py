@@ -52,8 +52,9 @@ def edges(store: GraphStore) -> set[str]:
 
 def columns(store: GraphStore) -> set[tuple[str, object]]:
     """Return the columns that there are, with their position in the schema."""
+    there = {dataset.key for dataset in store.datasets() if dataset.dropped_at is None}
     nodes = (one for one in store.dump().nodes if one[0] == "Column" and not one[2].get("dropped_at"))
-    return {(key, properties.get("ordinal")) for _, key, properties in nodes}
+    return {(key, properties.get("ordinal")) for _, key, properties in nodes if properties["dataset"] in there}
 
 
 def _name(key: str) -> str:

@@ -73,6 +73,33 @@ def test_a_log_drops_what_a_file_reads(store: GraphStore, tmp_path: Path, end: s
     assert one in (GONE, "v reads u.a, which u has not had since 2026-01-02")
 
 
+@pytest.mark.parametrize("cut", [1, 2, 3])
+@pytest.mark.parametrize(
+    ("made", "between"),
+    [
+        (U, ()),
+        (U.replace("TABLE", "FOREIGN TABLE") + " SERVER s", ()),
+        (U, ("TRUNCATE u",)),
+        (U, ("ALTER TABLE u ADD COLUMN c int",)),
+    ],
+)
+def test_a_log_that_makes_and_drops_what_it_does_not_fill_says_so(
+    store: GraphStore, tmp_path: Path, made: str, between: tuple[str, ...], cut: int
+) -> None:
+    statements = (made, READERS["copy"], *between, "DROP TABLE u")
+    for number, part in enumerate((statements[:cut], statements[cut:]), 1):
+        if part:
+            ingest_log(log(tmp_path, number, *part), source="generic", store=store, options=OPTIONS)
+    [one] = said(store)
+    assert one.startswith("v.a was made of u.a, which is gone since")
+
+
+def test_a_log_that_fills_what_it_drops_says_nothing(store: GraphStore, tmp_path: Path) -> None:
+    path = log(tmp_path, 1, U, "INSERT INTO u (a) SELECT x FROM p", READERS["copy"], "DROP TABLE u")
+    ingest_log(path, source="generic", store=store, options=OPTIONS)
+    assert said(store) == []
+
+
 def test_what_a_dropped_table_was_made_of_is_its_copy_s_source(store: GraphStore) -> None:
     store.apply(batch(job("query:u", "p.x -> u.a", at=1), job("query:v", "u.a -> v.a", at=2)))
     store.apply(batch(drop("u", 3)))

@@ -45,6 +45,17 @@ def test_what_was_renamed_is_not_read(tmp_path: Path, versions: list[str | None]
         assert edges(store) == edges(fresh) == {"t.a -> v.total", "v.total -> s2.n.total"}
 
 
+@pytest.mark.parametrize("kind", ["view", "table"])
+def test_what_has_the_name_of_what_it_reads_is_read_alike_again(tmp_path: Path, kind: str) -> None:
+    options = options_for("duckdb", default_schema="main")
+    (tmp_path / "1.sql").write_text(MAIN, encoding="utf-8")
+    (tmp_path / "2.sql").write_text(READER.replace("view s2.n", f"{kind} s2.v"), encoding="utf-8")
+    with open_store(tmp_path / "store.db") as store:
+        for day in range(3):
+            ingest_sql_files([tmp_path], store, options, observed_at=BEGIN + timedelta(days=day))
+            assert (edges(store), day) == ({"t.a -> v.total", "v.total -> s2.v.total"}, day)
+
+
 def test_a_table_of_another_project_is_read(tmp_path: Path) -> None:
     """Its files are not read again, so they say what there is."""
     options = options_for("duckdb", default_schema="main")

@@ -55,6 +55,7 @@ def set_variables(walk: Walk, position: int) -> int | None:
     names: list[str] = []
     values: list[list[Token]] = []
     fields: dict[str, Token] = {}
+    settings: dict[int, list[Token]] = {}
     is_tuple = walk.word(at) == "("
     while at < end:
         if is_tuple and walk.word(at) in ("(", ",", ")"):
@@ -76,14 +77,19 @@ def set_variables(walk: Walk, position: int) -> int | None:
         if sign >= end:
             return None
         stop = end if walk.no_semicolons else min(walk.find(sign, (",",)), end)
+        if walk.tokens[at].token_type is TokenType.SESSION_PARAMETER or walk.word(at) == "AUTOCOMMIT":
+            settings[len(values)] = [walk.tokens[position], *walk.tokens[at:stop]]
         values.append(_compound(walk, at, sign - 1) + walk.tokens[sign + 1 : stop])
         at = stop + 1
     if is_tuple:
         return _set_tuple(walk, names, at, end)
     if not names or not values:
         return None
-    for name, value in zip(names, values, strict=False):  # from left to right: `SET @a = 1, @b = @a`
-        if name in fields:
+    # From left to right: `SET @a = 1, @b = @a`.
+    for number, (name, value) in enumerate(zip(names, values, strict=False)):
+        if number in settings:
+            walk.add(settings[number])
+        elif name in fields:
             _set_changed_row(walk, fields[name], value)
         else:
             walk.assign("SET", [name], [value])

@@ -27,7 +27,8 @@ _JOINERS = frozenset((TokenType.PLUS, TokenType.DPIPE))
 _LEADS = frozenset(("EXEC", "EXECUTE", "IMMEDIATE", "AS"))
 _QUOTERS = {"QUOTENAME": ("[", "]"), "QUOTE_IDENT": ('"', '"')}
 """Functions that quote a string as a name, with the quotes that they add."""
-_RUNNERS = frozenset(("SP_EXECUTESQL", "SP_PREPEXEC"))
+_RUNNERS = {"SP_EXECUTESQL": 0, "SP_PREPEXEC": 2}
+"""Procedures that run SQL, with the number of the argument that holds it."""
 
 
 @frozen
@@ -176,10 +177,12 @@ def execution_of(tokens: Sequence[Token], constants: Constants, names: Names) ->
     while at < len(tokens) and word_of(tokens[at]) in _LEADS:
         at += 1
     if at < len(tokens) and word_of(tokens[at]) in _RUNNERS:
+        number = _RUNNERS[word_of(tokens[at])]
         at += 1
         if at + 2 < len(tokens) and word_of(tokens[at]) == "@" and word_of(tokens[at + 2]) == "=":
             at += 3  # @stmt = N'…'
-        return _build(operands_of(tokens[at:], frozenset((TokenType.COMMA,)))[:1], constants, names)
+        arguments = operands_of(tokens[at:], frozenset((TokenType.COMMA,)))
+        return _build(arguments[number : number + 1], constants, names)
     if at >= len(tokens):
         return None
     if (renaming := _renaming(tokens[at:], constants, names)) is not None:

@@ -40,7 +40,7 @@ class FunctionBody:
     give, the last one an array of all further arguments if it `is_variadic`. `schema` is the one in its name, if any;
     functions of one name that differ in `arguments` (their declared parameters, as text) are overloads. `search_path`
     are the schemas in which the body's tables are looked up, if the function sets them itself. `returns_rows`: a call
-    may return several.
+    may return several. `row_type` is the name of the type that it returns, whose attributes may be its columns.
     """
 
     name: str
@@ -52,6 +52,7 @@ class FunctionBody:
     search_path: tuple[str, ...] = ()
     returns_rows: bool = False
     is_variadic: bool = False
+    row_type: Token | None = None
 
 
 class Declaration(NamedTuple):

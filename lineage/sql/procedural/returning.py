@@ -44,7 +44,17 @@ def function_body(
     given = tuple(name for name in body.parameters if name not in others)
     is_variadic = bool(declared) and "VARIADIC" in map(word_of, declared[-1][:2])
     columns, path = _columns(header) or results, function_search_path(header)
-    return FunctionBody(name, given, found, columns, schema, arguments, path, several, is_variadic)
+    return FunctionBody(name, given, found, columns, schema, arguments, path, several, is_variadic, _row_type(header))
+
+
+def _row_type(header: Sequence[Token]) -> Token | None:
+    """Return the last part of the name behind RETURNS or RETURNS SETOF."""
+    words = [word_of(token) for token in header]
+    at = words.index("RETURNS") + 1 if "RETURNS" in words else len(words)
+    at += words[at : at + 1] == ["SETOF"]
+    while words[at + 1 : at + 2] == ["."]:
+        at += 2
+    return header[at] if at < len(header) else None
 
 
 def _returned(body: Body, words: Sequence[str], no_semicolons: bool) -> range | None:

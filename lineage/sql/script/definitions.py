@@ -75,6 +75,8 @@ def definition_of(tree: exp.Expr | None, naming: Naming, full_name: FullName) ->
         return _definition(tree.this, identifiers, naming, temporary=True)
     if isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
         return _definition_by_alter(tree, identifiers, naming, full_name)
+    if isinstance(tree, exp.LoadData) and tree.args.get("temp"):
+        return _definition(_table_in(tree.this), identifiers, naming, temporary=True)
     into = select_into(tree)
     if into is not None and isinstance(into.this, exp.Table):
         temporary = bool(into.args.get("temporary")) or has_temporary_name(into.this, naming.dialect)
@@ -82,9 +84,13 @@ def definition_of(tree: exp.Expr | None, naming: Naming, full_name: FullName) ->
     return None
 
 
+def _table_in(named: exp.Expr) -> exp.Expr:
+    """Return the table of `t (a int)`, or of `t`."""
+    return named.this if isinstance(named, exp.Schema) else named
+
+
 def _definition_by_create(tree: exp.Create, identifiers: Identifiers, naming: Naming) -> Definition | None:
-    table = tree.this.this if isinstance(tree.this, exp.Schema) else tree.this
-    found = _definition(table, identifiers, naming, temporary=is_temporary(tree, naming.dialect))
+    found = _definition(_table_in(tree.this), identifiers, naming, temporary=is_temporary(tree, naming.dialect))
     if found is None:
         return None
     return replace(

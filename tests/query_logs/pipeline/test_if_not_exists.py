@@ -36,6 +36,9 @@ def test_what_is_there_stays(dialect: str, kind: str, tmp_path: Path) -> None:
         ([["INSERT INTO t (a) SELECT a FROM s1"], [AGAIN]], {"s1#a"}),
         ([[AGAIN]], {"s2#b"}),
         ([[AGAIN], [AGAIN]], {"s2#b"}),
+        ([[AGAIN, "DROP TABLE t", MADE]], {"s1#a"}),
+        ([[AGAIN], ["DROP TABLE t", MADE]], {"s1#a"}),
+        ([[AGAIN], [MADE.replace("CREATE", "CREATE OR REPLACE")]], {"s1#a"}),
         ([[AGAIN, MADE.replace("TABLE", "TABLE IF NOT EXISTS")]], {"s2#b"}),
         ([["INSERT INTO t (a) SELECT a FROM s1", AGAIN]], {"s1#a", "s2#b"}),  # the INSERT may be of another t
         ([[MADE, "DROP TABLE t", AGAIN]], {"s2#b"}),

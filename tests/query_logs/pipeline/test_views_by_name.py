@@ -90,6 +90,16 @@ def test_a_name_that_no_table_has_now(tmp_path: Path) -> None:
         assert into_view(store) == {"aside#o v#o", "aside v"}
 
 
+@pytest.mark.parametrize("cut", [6, 7])
+def test_a_name_that_was_swapped_away_and_dropped(cut: int, tmp_path: Path) -> None:
+    swap = (*MOVES, "ALTER TABLE aside RENAME TO t", "DROP TABLE g")
+    texts = ("CREATE TABLE g AS SELECT n AS o FROM old", "CREATE TABLE t AS SELECT m FROM new", PLAIN, *swap)
+    with open_store(tmp_path / "s.db") as store:
+        ingest(store, texts[:cut], texts[cut:])
+        assert into_view(store) == set()
+        assert [one.reads for one in store.jobs() if one.key.endswith("/v")] in ([()], [("duckdb/g",)])
+
+
 def test_a_view_that_is_defined_or_dropped_later_in_the_log(tmp_path: Path) -> None:
     again = "CREATE OR REPLACE VIEW v AS SELECT m AS o FROM g"
     with open_store(tmp_path / "s.db") as store:

@@ -239,9 +239,9 @@ class Extractor:
             number = int(statement.source or 0)
             part, (start, end) = unit.parts[number], unit.span(number)
             first, last = moment(start, undated_at), moment(end, undated_at)
-            # A statement that reads its own target, or leaves it as it is, adds rows: earlier lineage stays valid.
-            replaces = statement.target not in statement.sources and not keeps_what_is_there(part.text)
-            if target is not None and statement.defines and replaces:
+            # What reads its own target adds rows; IF NOT EXISTS without a query says nothing: earlier lineage stays.
+            keeps = statement.target in statement.sources or (not statement.sources and keeps_what_is_there(part.text))
+            if target is not None and statement.defines and not keeps:
                 return Attribution(definition_job_key(target), JobKind.DEFINITION, None, first, last)
             key = query_job_key(part.fingerprint, part.database, part.schema, *part.search_path)
             return Attribution(key, JobKind.QUERY, None, first, last)

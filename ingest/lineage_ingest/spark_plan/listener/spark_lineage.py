@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 import platformdirs
 
 from lineage_ingest.spark_plan.listener.delivery import Delivery
-from lineage_ingest.spark_plan.listener.destinations import destination_for
+from lineage_ingest.spark_plan.listener.destinations import Destination, destination_for
 from lineage_ingest.spark_plan.listener.events import Application
 from lineage_ingest.spark_plan.listener.executions import Executions
 from lineage_ingest.spark_plan.listener.jvm_listener import JvmListener, ListenerLimits
@@ -103,7 +103,7 @@ def enable(
     `target` is a store (a path, `bolt://…`), an OpenLineage endpoint (`http://…`), a file (`….ndjson`) or a topic
     (`kafka://HOST:PORT/TOPIC`); without it, the conf `spark.lineage.target`, else `LINEAGE_SPARK_TARGET`. `job` is the
     name of the job, the application's by default, `namespace` that of the job. Whatever else is not possible is logged
-    once, and the job goes on without lineage. An application has one target: another one is ignored, and logged.
+    once, and the job goes on without lineage. An application has one target and one job: others are ignored and logged.
 
     Raises:
         ValueError: the target is of no kind that can work.
@@ -155,14 +155,13 @@ def _enable(
     if conf("enabled", "true").lower() == "false":
         return None
     where = target or conf("target") or os.environ.get("LINEAGE_SPARK_TARGET")
-    if not where:
-        raise ValueError("no target: give one to enable(), or set spark.lineage.target or LINEAGE_SPARK_TARGET")
     key = str(context.applicationId)
     with _LOCK:
         if (known := _ACTIVE.get(key)) is not None:
-            if where != known.target:
-                _LOG.warning("lineage goes to %s already, not to %s: disable it first", known.target, where)
+            _say_what_is_ignored(known, where, job, namespace)
             return known
+        if not where:
+            raise ValueError("no target: give one to enable(), or set spark.lineage.target or LINEAGE_SPARK_TARGET")
         confs.update({name: value for name in _CONFS if (value := spark.conf.get(name, ""))})
         destination = destination_for(where, token or conf("token") or os.environ.get("LINEAGE_TOKEN"), spark._jvm)
         spool = Path(conf("spool") or platformdirs.user_state_path("lineage-graph", appauthor=False) / "spark")
@@ -179,11 +178,32 @@ def _enable(
         except BaseException:
             delivery.close(1.0)
             raise
-        found = SparkLineage(application, executions, delivery, listener, float(conf("flushSeconds", "10")), key, where)
+        seconds = float(conf("flushSeconds", "10"))
+        found = SparkLineage(application, executions, delivery, listener, seconds, key, _place(destination))
         _ACTIVE[key] = found
     delivery.put([application.event("START", datetime.now(UTC))])
     atexit.register(found.close)
     return found
+
+
+def _say_what_is_ignored(known: SparkLineage, target: str | None, job: str | None, namespace: str | None) -> None:
+    """Log what a second `enable` asks for that the application does not do."""
+    place = _place(destination_for(target, None)) if target else known.target
+    if place != known.target:
+        _LOG.warning("lineage goes to %s already, not to %s: disable it first", known.target, place)
+    application = known.application
+    if (job or application.name, namespace or application.namespace) != (application.name, application.namespace):
+        now, asked = (
+            f"{application.namespace}/{application.name}",
+            f"{namespace or application.namespace}/{job or application.name}",
+        )
+        _LOG.warning("lineage is of the job %s already, not of %s: disable it first", now, asked)
+
+
+def _place(destination: Destination) -> str:
+    """Return where a destination is, without credentials; of a file, its absolute path."""
+    name = destination.name
+    return name if "://" in name else str(Path(name).expanduser().resolve())
 
 
 def _check_version(spark: SparkSession) -> None:

@@ -21,12 +21,15 @@ def unload(s: Statement) -> Iterator[Tokens]:
 
 @rewrite("LOAD")
 def load_with_options(s: Statement) -> Iterator[Tokens]:
-    """BigQuery's `LOAD DATA INTO t … OPTIONS (…) FROM FILES (…)`: the clauses between have no lineage."""
+    """BigQuery's `LOAD DATA OVERWRITE TEMP TABLE t … OPTIONS (…) FROM FILES (…)`: OPTIONS and the like say nothing."""
     files, into = s.find("FROM", "FILES"), s.find("INTO") or s.find("OVERWRITE")
     if files is not None and into is not None:
-        end = s.name(into + 1)
+        is_temporary = s.matches("TEMP", "TABLE", at=into + 1) or s.matches("TEMPORARY", "TABLE", at=into + 1)
+        name = into + 1 + is_temporary + (is_temporary or s.matches("TABLE", at=into + 1))
+        end = s.name(name)
         columns = s.tokens[end : s.closing(end)] if s.matches("(", at=end) else []
-        yield s.build("LOAD DATA INTO", s.tokens[into + 1 : end], columns, s.tokens[files : s.closing(files + 2)])
+        head = "LOAD DATA INTO TEMP TABLE" if is_temporary else "LOAD DATA INTO"
+        yield s.build(head, s.tokens[name:end], columns, s.tokens[files : s.closing(files + 2)])
 
 
 @rewrite("LOAD", "BULK")

@@ -138,7 +138,7 @@ def _json_object(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite 
     return Composite(total, fields, closed=True)
 
 
-@nested_function("jsonbuildobject", "jsonbbuildobject", "jsonobject", "objectconstructkeepnull", "map")
+@nested_function("jsonbuildobject", "jsonbbuildobject", "jsonobject", "object", "objectconstructkeepnull", "map")
 def _object_by_pairs(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite | None:
     """`jsonb_build_object('k', a)`."""
     keys, values = node.expressions[::2], node.expressions[1::2]
@@ -250,7 +250,17 @@ def _renamed(resolver: Resolver, value: Sources, names: list[str]) -> Sources:
 
 
 @nested_rule(exp.JSONFormat, exp.ToVariant, exp.ParseJSON, exp.FromJson)
-@nested_function("tojson", "tojsonb", "rowtojson", "tovariant", "tovariantobject", "tojsonstring", "jsonparse", "json")
+@nested_function(
+    "tojson",
+    "tojsonb",
+    "rowtojson",
+    "tovariant",
+    "tovariantobject",
+    "tojsonstring",
+    "jsonparse",
+    "jsonserialize",
+    "json",
+)
 def _converted(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
     """`to_json(t)`: a document with the fields of the value."""
     value = node.expressions[0] if isinstance(node, exp.Anonymous) and node.expressions else node.args.get("this")

@@ -18,6 +18,7 @@ from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.ctes import scope_with_ctes
 from lineage.sql.resolve.statements.computed import computed_columns
 from lineage.sql.resolve.statements.dictionary import create_dictionary
+from lineage.sql.resolve.statements.files import view_of_files
 from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
 from lineage.sql.resolve.structs.struct_fields import structured_type
@@ -45,7 +46,8 @@ def create(resolver: Resolver, tree: exp.Expr) -> Outcome:
         has_unknown_type = _report_unknown_type(resolver, named)
     body = _body(tree)
     if not isinstance(body, exp.Query | exp.Table | exp.Values):
-        _report_rows(resolver, body, listed, named, kind)
+        if kind != "VIEW" or not view_of_files(resolver, outcome, [column.name for column in schema], listed):
+            _report_rows(resolver, body, listed, named, kind)
         outcome.schema = schema or _like(resolver, tree, listed)
         _inherit(resolver, outcome, listed)
         _compute(resolver, outcome, tree)

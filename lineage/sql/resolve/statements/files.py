@@ -16,7 +16,7 @@ from lineage.sql.resolve.statements.outcome import Outcome, statement_rule
 from lineage.sql.resolve.statements.query import rows_of
 from lineage.sql.resolve.transformation_codes import IDENTITY
 
-__all__ = ["columns_filled", "file_written", "load", "written_to_file"]
+__all__ = ["columns_filled", "file_written", "load", "view_of_files", "written_to_file"]
 
 
 @statement_rule(exp.LoadData)
@@ -36,6 +36,8 @@ def load_data(resolver: Resolver, tree: exp.Expr) -> Outcome:
         listed = [resolver.identifiers.target_column(item) for item in items]
     places = [(place.name, place) for place in _locations(tree)]
     load(resolver, outcome, listed or columns_filled(resolver, tree, known), places)
+    if tree.args.get("temp"):  # BigQuery's LOAD DATA INTO TEMP TABLE creates it
+        outcome.defines, outcome.target_kind, outcome.relation = True, DatasetKind.TEMPORARY, outcome.addition()
     return outcome
 
 
@@ -51,6 +53,16 @@ def load(resolver: Resolver, outcome: Outcome, columns: list[str], files: Iterab
         outcome.opens += [] if columns else [whole]
     outcome.names += columns or [STAR]
     outcome.columns += [dict(total) for _ in columns or [STAR]]
+
+
+def view_of_files(resolver: Resolver, outcome: Outcome, columns: list[str], properties: Iterable[exp.Expr]) -> bool:
+    """Fill Spark's temporary view USING a format from the path in its OPTIONS; return whether these have one."""
+    options = [one for item in properties if isinstance(item, exp.OptionsProperty) for one in item.expressions]
+    paths = [one.args["value"] for one in options if one.name.lower() == "path"]
+    if paths:
+        load(resolver, outcome, columns, [(path.name, path) for path in paths])
+        outcome.relation = outcome.addition()
+    return bool(paths)
 
 
 def columns_filled(resolver: Resolver, tree: exp.Expr, known: Relation) -> list[str]:

@@ -20,6 +20,7 @@ from lineage.frozen import frozen
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity, Span
 from lineage.model.dialect import Dialect
 from lineage.sql.budget import Budget
+from lineage.sql.parse.object_types import attributes_of
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.parse.statements import parse_tokens
 from lineage.sql.procedural import FunctionBody, Names, ProgramStep
@@ -93,7 +94,15 @@ class Functions:
                         and self._fold(name.name) in parameters
                     ):
                         name.replace(exp.Column(this=name.copy()))  # `a.upper()`
-                self._known.setdefault(step.function.name, []).append(_Function(step.function, tree, parameters))
+                body = self._with_columns(step.function, tree, statement.text)
+                self._known.setdefault(body.name, []).append(_Function(body, tree, parameters))
+
+    def _with_columns(self, body: FunctionBody, tree: exp.Expr, text: str) -> FunctionBody:
+        """Return a function's body whose columns are the attributes of the type that it returns, if it lists none."""
+        if body.columns or body.row_type is None or not isinstance(tree, exp.Query):
+            return body
+        found = attributes_of(body.row_type, text, self._dialect)
+        return replace(body, columns=tuple(one[0] for one in found)) if len(found) == len(tree.selects) else body
 
     def _add_schemas(self, tree: exp.Expr, search_path: Sequence[str]) -> None:
         """Add the schema to the names of tables in the body of a function that sets its own search path."""

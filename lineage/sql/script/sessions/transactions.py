@@ -35,6 +35,10 @@ __all__ = [
 
 DDL = frozenset(("CREATE", "ALTER", "DROP", "TRUNCATE", "RENAME"))
 _OFF = frozenset(("0", "OFF", "FALSE"))
+_MODES = {"AUTOCOMMIT": _OFF, "IMPLICIT_TRANSACTIONS": frozenset(("ON",))}
+"""The settings of when a session commits, with the values that turn autocommit off."""
+_ASSIGNS = frozenset(("=", ":=", "TO"))
+_MAX_SET_WORDS = 40
 _UNDO = frozenset(("ROLLBACK", "ABORT"))
 _FIRST_OF_BEGIN = frozenset(("BEGIN", "START", "XA", "BT"))
 _WRITES = DDL | frozenset(("INSERT", "UPDATE", "DELETE", "MERGE", "COPY", "REPLACE", "LOAD"))
@@ -85,7 +89,8 @@ def transaction_step(tokens: Sequence[Token]) -> TransactionStep | None:
     words[:1] = words[0].split() if words else []  # BigQuery's BEGIN TRANSACTION is one token
     first, second = (*words, "", "")[:2]
     chain = "CHAIN" in words and "NO" not in words
-    if (verb := _plain_verb(words, first, second)) is not None:
+    verb = _mode(tokens) if first in ("SET", "ALTER") else _plain_verb(words, first, second)
+    if verb is not None:
         return TransactionStep(verb)
     if first in ("COMMIT", "END") and second != "PREPARED":
         return TransactionStep("commit", chain=chain)
@@ -105,8 +110,6 @@ def _plain_verb(words: Sequence[str], first: str, second: str) -> Verb | None:
         return "begin"
     if first == "BEGIN" and (second in _BEGINS or tuple(words[1:3]) in _BEGINS_TWICE):
         return "begin"
-    if first in ("SET", "ALTER") and "AUTOCOMMIT" in words:
-        return "manual" if words[-1] in _OFF else "automatic"
     if (first, second) == ("PREPARE", "TRANSACTION"):
         return "prepare"
     if second == "PREPARED":
@@ -116,13 +119,18 @@ def _plain_verb(words: Sequence[str], first: str, second: str) -> Verb | None:
     return _OF_TERADATA.get(first) if second in ("", ";") else None
 
 
+def _mode(tokens: Sequence[Token]) -> Verb | None:
+    """Return whether a SET turns autocommit of its session off or on; None if it does neither."""
+    words = [token.text.upper().lstrip("@") for token in tokens[:_MAX_SET_WORDS]]
+    own = next((one for one in _MODES if one in words), None)
+    if own is None or "GLOBAL" in words[: words.index(own)]:
+        return None
+    value = next((word for word in words[words.index(own) + 1 :] if word not in _ASSIGNS), "")
+    return "manual" if value in _MODES[own] else "automatic"
+
+
 def step_of(statement: ParsedStatement) -> TransactionStep | None:
     """Return the effect of a parsed statement on its session's transaction; None if it has none."""
-    if statement.step is not None and statement.step.operation == "SET":
-        values = " ".join(token.text.upper() for token in statement.tokens[1:]).split(" , ")
-        for name, value in zip(statement.step.assigns, values, strict=False):
-            if name.lower() == "autocommit":
-                return TransactionStep("manual" if value in _OFF else "automatic")
     return transaction_step(statement.tokens)
 
 
@@ -159,6 +167,8 @@ class _Transactions:
         self._by_itself = dialect.implicit_transactions
         """Whether a statement begins a transaction by itself."""
         self._opened = 0 if self._by_itself else None
+        self._depth = 0
+        """The number of BEGINs within the open transaction, where these nest."""
         self._savepoints: dict[str, int] = {}
         self._prepared: list[range] = []
 
@@ -167,14 +177,18 @@ class _Transactions:
         step = step_of(self._statements[number])
         if step is None:
             if _commits(self._statements[number], self._dialect):
-                self._end(number if self._by_itself else None)
+                self._end(number + 1 if self._by_itself else None)
             return
         if step.verb in ("manual", "automatic"):
             self._by_itself = step.verb == "manual"
         after = number if self._by_itself or step.chain else None
         verb = settled(step.verb, begun=_is_begin(self._statements, self._opened))
-        if step.verb == "begin":
+        if step.verb == "begin" and not self._dialect.begin_commits and _is_begin(self._statements, self._opened):
+            self._depth += self._dialect.begins_nest
+        elif step.verb == "begin":
             self._end(number)
+        elif step.verb == "commit" and self._depth:
+            self._depth -= 1
         elif verb in _ENDS:
             if step.verb == "prepare" and self._opened is not None:
                 self._prepared.append(range(self._opened, number))
@@ -191,7 +205,7 @@ class _Transactions:
                 self._end(after)
 
     def _end(self, opened: int | None) -> None:
-        self._opened = opened
+        self._opened, self._depth = opened, 0
         self._savepoints.clear()
 
     def _settle(self, number: int, verb: str) -> None:
@@ -235,9 +249,9 @@ def _may_write(statement: ParsedStatement) -> bool:
 
 def _is_begin(statements: Sequence[ParsedStatement], opened: int | None) -> bool:
     """Return whether a statement opened the transaction, and not the end of the one before."""
-    if opened is None:
+    if opened is None or opened >= len(statements):
         return False
-    step = step_of(statements[opened])
+    step = step_of(statements[opened]) if statements[opened].tokens else None
     return step is not None and step.verb == "begin"
 
 

@@ -176,7 +176,9 @@ class ScriptTables:
         self._script.searched[(name,)] = None
         if self._script.definition(name, self._use) is not None:
             return True
-        return self._catalog.in_schema(schema, parts)
+        # An earlier ingest learned the table that this statement creates, and does not read.
+        is_own = self._catalog.find([*schema, *parts]).learnt and self._script.makes(name)
+        return not is_own and self._catalog.in_schema(schema, parts)
 
     def _temporary(self, definition: Definition, position: Position) -> TableEntry:
         name, content = definition.name, self._script.content(definition, position, self._use)

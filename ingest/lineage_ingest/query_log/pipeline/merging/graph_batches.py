@@ -25,6 +25,7 @@ from lineage_ingest.query_log.pipeline.merging.merged_jobs import MergedJobs
 from lineage_ingest.query_log.pipeline.merging.statistics import JobRuns
 from lineage_ingest.query_log.pipeline.versions.copied_tables import (
     declared_by,
+    filled_elsewhere,
     state_past_columns,
     state_past_versions,
 )
@@ -44,7 +45,6 @@ class Merger:
     def __init__(self, versions: Versions, undated_at: datetime) -> None:
         """`versions` has the tables that names mean over time; `undated_at` is the time of lineage without one."""
         self._keys = VersionKeys(versions, undated_at)
-        self._anew = versions.anew
         self._jobs = MergedJobs()
         self._datasets = MergedDatasets()
         self._diagnostics: dict[str, DiagnosticRecord] = {}
@@ -146,6 +146,7 @@ class Merger:
         mark_replaced_tables(jobs, changes, keys, earlier, then, datasets.columns)
         state_past_views(jobs, changes, keys, earlier, then, datasets.is_view, datasets.columns)
         if not keys.plain:
+            keys.show(filled_elsewhere(jobs))
             before = keys.then(earlier.edges_into(keys.names_before()))
             state_past_versions(jobs, before, then, changes, keys, datasets.is_view, datasets.may_have)
             self._rename_versions()
@@ -154,7 +155,7 @@ class Merger:
         copied = {e.source for e in stated if dataset_of(e.source) in declared or not datasets.is_view(e.output)}
         for change in list(datasets.replaced_columns(self._changes.values(), copied)):
             self._changes[str(change.kind), change.dataset, None, change.column] = change
-        self._jobs.take_rebuilds_for_definitions(self._anew)
+        self._jobs.take_rebuilds_for_definitions()
         origins = state_past_columns(list(self._jobs), self._changes.values(), datasets.is_view)
         self._changes = {key: change for key, change in self._changes.items() if change not in origins}
 

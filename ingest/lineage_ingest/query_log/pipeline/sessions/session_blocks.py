@@ -61,6 +61,8 @@ class _SessionState:
     """The index of the statement that turned autocommit off: later transactions begin implicitly."""
     opened: int | None = None
     """The index of the statement that began the open transaction."""
+    depth: int = 0
+    """The number of BEGINs within the open transaction, where these nest."""
     prepared: list[range] = field(default_factory=list)
     """The indexes of the statements of each transaction that PREPARE TRANSACTION ended."""
     read: dict[str, int] = field(default_factory=dict)
@@ -151,10 +153,16 @@ class _SessionState:
             self.prepared.append(range(self.opened, index + 1))
         elif verb in ("commit prepared", "rollback prepared"):
             self._end_prepared(index, is_undone=verb == "rollback prepared")
-        if verb in ("begin", "commit", "rollback", "prepare", "manual", "automatic"):
+        dialect = dialect_named(template.dialect)
+        if verb == "begin" and self._has_begun() and not dialect.begin_commits:
+            self.depth += dialect.begins_nest
+        elif verb == "commit" and self.depth:
+            self.depth -= 1
+        elif verb in ("begin", "commit", "rollback", "prepare", "manual", "automatic"):
+            self.depth = 0
             opens = verb in ("begin", "manual") or template.effects.chain
             self.opened = index if opens or self.manual is not None else None
-        if self.opened is None and not verb and dialect_named(template.dialect).implicit_transactions:
+        if self.opened is None and not verb and dialect.implicit_transactions:
             self.opened = index
 
     def _has_begun(self) -> bool:

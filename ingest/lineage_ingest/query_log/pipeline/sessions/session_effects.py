@@ -25,7 +25,7 @@ _SETS = re.compile(r"\b(?:use|search_path|schema|current_schema|(?:reset|discard
 _MAX_SETTING = 2_000
 _TRANSACTION = re.compile(
     rf"(?:^|;){LEADING}(?:begin|start|commit|end|rollback|abort|save|savepoint|"
-    r"prepare|xa|bt|et|(?:alter\s+session\s+)?set\s+(?:@@)?(?:session[\s.]+)?autocommit)\b",
+    r"prepare|xa|bt|et|(?:alter\s+session\s+)?set\b[^;]*(?:autocommit|implicit_transactions))\b",
     re.IGNORECASE,
 )
 _VARIABLE = re.compile(r"'(?:[^'\\]|\\.|'')*'|(?<![@$\w])([@$][A-Za-z_][\w$]*)")

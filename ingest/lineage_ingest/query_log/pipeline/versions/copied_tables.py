@@ -15,7 +15,7 @@ from lineage_ingest.batch.column_names import ColumnNames
 from lineage_ingest.batch.composition import DECLARES, edges_past
 from lineage_ingest.query_log.pipeline.versions.version_keys import VersionKeys
 
-__all__ = ["StatingJob", "declared_by", "state_past_columns", "state_past_versions"]
+__all__ = ["StatingJob", "declared_by", "filled_elsewhere", "state_past_columns", "state_past_versions"]
 
 
 class StatingJob(Protocol):
@@ -68,6 +68,7 @@ def state_past_versions(
         return dataset in keys.gone and (dataset in known or dataset not in keys.before)
 
     for job in jobs:
+        _leave_dropped_names(job, keys, is_view)
         read = [edge for edge in job.stated() if keys.is_gone(edge.source) and not is_view(edge.output)]
         if read and not all(map(keys.is_gone, job.record.writes)):
             then = (names.edge_at(edge, at, job.record.last_seen) for edge, at in made)
@@ -81,6 +82,18 @@ def state_past_versions(
             if (is_own or is_replaced) and not is_origin(edge.source):
                 job.take_back(edge)
         _read_behind(job, behind, passed)
+
+
+def _leave_dropped_names(job: StatingJob, keys: VersionKeys, is_view: Callable[[str], bool]) -> None:
+    """Take back what views read of dropped versions that the graph has under another name than the views use."""
+    left: set[str] = set()
+    for edge in list(job.stated()):
+        source = dataset_of(edge.source)
+        if keys.is_gone(source) and is_view(edge.output) and keys.read_as(edge.output, source) != keys.key(source):
+            job.take_back(edge)
+            left.add(source)
+    if left:
+        job.record = replace(job.record, reads=tuple(key for key in job.record.reads if key not in left))
 
 
 def _sources_behind(
@@ -146,6 +159,19 @@ def state_past_columns(
 def declared_by(jobs: Iterable[StatingJob]) -> frozenset[str]:
     """Return the tables that these jobs create without a query."""
     return frozenset(key for job in jobs if job.record.operation == DECLARES for key in job.record.writes)
+
+
+def filled_elsewhere(jobs: Iterable[StatingJob]) -> frozenset[str]:
+    """Return the tables that are created without a query, read, and filled by none of these jobs."""
+    jobs = list(jobs)
+    filled = {key for job in jobs if not _fills_nothing(job.record) for key in job.record.writes}
+    read = {key for job in jobs for key in job.record.reads}
+    return (declared_by(jobs) & read) - filled
+
+
+def _fills_nothing(record: JobRecord) -> bool:
+    operation = record.operation or ""
+    return operation == DECLARES or operation.partition("_")[0] in ("ALTER", "DELETE", "DROP", "TRUNCATE")
 
 
 def _rename_drop(drop: DatasetChange, at: datetime, names: ColumnNames) -> DatasetChange:

@@ -25,7 +25,8 @@ class VersionKeys:
     """The keys in the graph of versions of tables.
 
     `gone` has the keys of versions that do not exist at the end of the log. `unseen` has those of them that the log
-    created, and whose name no version has at the end: they are not in the graph, and edges lead past them.
+    created, and whose name no version has at the end, or one from before the log, which has an older definition: they
+    are not in the graph, and edges lead past them.
     """
 
     def __init__(self, versions: Versions, undated_at: datetime) -> None:
@@ -60,7 +61,8 @@ class VersionKeys:
         """The versions that existed before the log."""
         self._held = {self._last[key]: key for key in self._last.keys() - self._gone_at.keys()}
         self.gone = frozenset(self._gone_at)
-        self.unseen = frozenset(key for key in self.gone & made if self._last[key] not in self._held)
+        taken = self._held.keys() - {name for name, holder in self._held.items() if holder in self.before}
+        self.unseen = frozenset(key for key in self.gone & made if self._last[key] not in taken)
         self._rename(versions.renamings)
         self._read_by_views: dict[str, dict[str, None]] = defaultdict(dict)
         """The names that views read, by the view's key when it was created."""
@@ -155,6 +157,10 @@ class VersionKeys:
     def names_before(self) -> frozenset[str]:
         """Return the keys in the graph before the log of versions that existed then and no longer do."""
         return frozenset(self._last[key] if key in self._replaced.values() else key for key in self.gone & self.before)
+
+    def show(self, keys: Iterable[str]) -> None:
+        """Record that versions which the log made and dropped are in the graph: until then, others came from them."""
+        self.unseen -= frozenset(keys)
 
     def go_on(self, key: str) -> None:
         """Record that a version from before the log is the same as the one that has its name at the end."""

@@ -98,9 +98,24 @@ def test_a_column_that_is_gone_is_said_to_be(folder: Path, store: Path) -> None:
         assert "is gone since 2026-02-01 00:00 UTC" in lineage(question, name, "-s", store).err
         assert "is gone" not in lineage(question, name, "-s", store, "--as-of", "2026-01-15").err
         assert "is gone" not in lineage(question, "orders.pence", "-s", store).err
+    assert lineage("root-cause", name, "-s", store, "-f", "json").json["columns"] == []
+    reached = lineage("root-cause", name, "-s", store, "--as-of", "2026-01-15", "-f", "json").json["columns"]
+    assert {one["column"] for one in reached} == {"amount", "test"}
     then = lineage("path", "raw_orders.amount", name, "-s", store, "--as-of", "2026-01-15").out
     assert "its SQL has been replaced since" in then
     assert "pence" not in then
+
+
+def test_a_table_whose_file_was_deleted_is_said_to_have_no_maker(folder: Path, store: Path) -> None:
+    questions = (["root-cause", "revenue.total"], ["path", "users.country", "revenue"], ["show", "revenue"])
+    ingest(folder, store, "--observed-at", "2026-01-01")
+    assert not any("retired" in lineage(*question, "-s", store).err for question in questions)
+    (folder / "mart/revenue.sql").unlink()
+    ingest(folder, store, "--observed-at", "2026-02-01")
+    for question in questions:
+        assert "what made revenue is retired since 2026-02-01 00:00 UTC" in lineage(*question, "-s", store).err
+    for name in ("orders", "users"):  # one is made as before, of the other nothing was known to make it
+        assert "retired" not in lineage("root-cause", name, "-s", store).err
 
 
 def test_one_of_a_thing_is_said_in_the_singular(tmp_path: Path, store: Path) -> None:

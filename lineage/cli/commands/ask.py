@@ -198,9 +198,9 @@ def path(
             routes += shortest_paths(opened, source, target, limit=1, options=flows)
         if not routes:
             note(f"no path from {source.name} to {target.name} within {counted(max_hops, 'hop')}", "yellow")
-            note_times(opened, options.as_of, source, target)
             note_former_holders(opened, options.as_of, "path", source, target)
             note_namesakes(opened, [source, target])
+        note_times(opened, options.as_of, source, target)
         if as_of is None:
             note_broken_reads(opened, broken_reads(opened, _tables_between(opened, source, target, routes, options)))
         if output is OutputFormat.JSON:

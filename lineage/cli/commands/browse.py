@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lineage.cli.answer_notes import note_broken_reads
+from lineage.cli.answer_notes import note_broken_reads, note_retired
 from lineage.cli.commands.ask import AsOfOption, NameArgument, RowsOption
 from lineage.cli.store_options import FormatOption, StoreOption
 from lineage.governance.tags.tag_names import with_tag_names
@@ -97,6 +97,7 @@ def show(
         facts = _facts(opened, dataset)
         broken = broken_reads(opened, [target.dataset])
         note_broken_reads(opened, broken)
+        note_retired(opened, [target])
     rows = [_column_row(column) for column in listed]
     if output is OutputFormat.JSON:
         print_object({**facts, "columns": [_column_values(column, broken) for column in listed]})

@@ -247,6 +247,8 @@ def _compared(base: Form, head: Form) -> TableDiff:
     if order:
         reasons.append("the order of its rows")
     reasons += dict.fromkeys(head.definition.doubts or base.definition.doubts)
+    if any(one.is_content for one in columns):
+        reasons += dict.fromkeys(head.definition.guesses or base.definition.guesses)
     edited = own_rows or order or bool(settings or applied)
     effect = _effect_of(columns, is_edited=edited, differs=order or bool(settings or applied))
     if effect is TableEffect.UNCHANGED and differing_text:
@@ -255,7 +257,7 @@ def _compared(base: Form, head: Form) -> TableDiff:
     same = len(_named(head)) - there if columns else 0
     clauses = _clauses(base, head, rows=rows, own_rows=own_rows, order=order)
     diff = replace(_diff(head, effect, columns, *reasons), same_columns=same, clauses=clauses)
-    why = _why_rebuild(base, head, columns, rows or order, bool(settings))
+    why = _why_rebuild(base, head, columns, rows or order, settings)
     if why is not None:
         history = any(side.definition.build.is_kept for side in (base, head))
         return replace(diff, rebuild=_rebuild(head, why), full_refresh=history)
@@ -307,14 +309,17 @@ def _reason(setting: str) -> str:
     return f"its {setting}" if setting.startswith(("template", "SQL ")) else f"setting `{setting}`"
 
 
-def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], rows: bool, settings: bool) -> str | None:
+def _why_rebuild(
+    base: Form, head: Form, columns: Collection[ColumnDiff], rows: bool, settings: Sequence[str]
+) -> str | None:
     """Return why a table must be built again; None if what is stored of it is still right.
 
     `rows`: its row set, or their order, differs. A definition may be edited so that both are what they were: it reads
     a model of another name that contains the same, or a condition has moved here from upstream.
     """
     if settings:
-        return "its settings differ"
+        is_template = not any(one.startswith("setting ") for one in settings)  # or a macro
+        return "its definition is edited" if is_template else "its settings differ"
     is_query = head.definition.build in (Build.VIEW, Build.CONSUMER, Build.EPHEMERAL)
     own_rows = base.own.rows != head.own.rows or base.own.order != head.own.order
     if own_rows and (rows or is_query):

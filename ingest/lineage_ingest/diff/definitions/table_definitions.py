@@ -72,6 +72,8 @@ class TableDefinition:
     """The columns in the order in which a contract creates the table, whatever that of its SQL is."""
     doubts: tuple[str, ...] = ()
     """Why its SQL is not known for certain: then its text is compared as a whole."""
+    guesses: tuple[str, ...] = ()
+    """What of its template is not known, though its SQL is compared: a loop that is read once."""
     written: str | None = None
     """The text that people wrote, where `text` is made of it."""
     unread: str | None = None

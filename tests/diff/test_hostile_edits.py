@@ -169,6 +169,49 @@ def test_a_half_written_file(tmp_path: Path) -> None:
     assert any("is no definition" in line for line in summary_lines(found))
 
 
+def test_a_view_that_does_not_parse(tmp_path: Path) -> None:
+    found = _sql(tmp_path, {"a.sql": V}, {"a.sql": V.replace("id from raw.t", "id\nfrom raw.t group by 1 2 and")})
+    assert _effects(found) == {"v": "changed"}
+    (view,) = found.edited
+    assert {one.name: one.effects[0] for one in view.columns} == {"*": "added", "id": "value changed"}  # not: removed
+    (reason,) = view.reasons  # and no setting
+    assert reason.startswith("its SQL does not parse (")
+    assert "head/a.sql:3: " in reason
+    assert "which columns it has is not known" in reason
+    conditions = [text for _, text in found.failures([FailCondition.REMOVED])]
+    assert conditions == ["v: which columns it has now is not known"]
+
+
+def test_a_statement_that_does_not_parse_and_names_no_table(tmp_path: Path) -> None:
+    broken = f"{V}selec nonsense from;"
+    found = _sql(tmp_path, {"a.sql": V}, {"a.sql": broken})
+    assert [one for one in found.notices if "head: a.sql:3: " in one and "does not parse" in one]
+    (tmp_path / "again").mkdir()
+    assert not _sql(tmp_path / "again", {"a.sql": broken}, {"a.sql": f"\n{broken}"}).notices
+
+
+STAR, NAMED = "create view s as select * from raw.u;", "create view s as select id, a from raw.u;"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effects"),
+    [
+        pytest.param(NAMED, STAR, {"*": "added"}, id="what it had is in the star"),
+        pytest.param(STAR, NAMED, {"*": "removed"}, id="what it has was in the star"),
+        pytest.param(STAR, NAMED.replace(", a", ", a + 1 as b"), {"*": "removed", "b": "added"}, id="new beside it"),
+        pytest.param(NAMED.replace("a ", "a + 1 as a "), STAR,
+                     {"*": "added", "a": "value changed"}, id="another value"),
+        pytest.param(NAMED, STAR.replace(";", " where id > 1;"),
+                     {"*": "added", "id": "row set changed", "a": "row set changed"}, id="other rows"),
+    ],
+)  # fmt: skip
+def test_columns_behind_a_star_that_is_not_known(
+    tmp_path: Path, before: str, after: str, effects: dict[str, str]
+) -> None:
+    (view,) = _sql(tmp_path, {"a.sql": before}, {"a.sql": after}).edited
+    assert {one.name: str(one.effects[0]) for one in view.columns} == effects
+
+
 @pytest.mark.parametrize("text", [b"", bytes(range(256)), b"\xe9t\xe9 create view v as select id from raw.t"])
 def test_a_file_that_is_no_sql(tmp_path: Path, text: bytes) -> None:
     found = _sql(tmp_path, {"a.sql": V}, {"a.sql": text})

@@ -177,6 +177,9 @@ def _gone(table: TableDiff) -> Iterator[str]:
         yield f"{table.earlier}: renamed to {name}"
     elif table.effect is TableEffect.REMOVED and not table.columns:
         yield f"{table.title}: removed"
+    is_unknown = any(one.name == "*" and one.effect is ColumnEffect.ADDED for one in table.columns)
+    if is_unknown and any(ColumnEffect.VALUE in one.effects for one in table.columns):
+        yield f"{table.title}: which columns it has now is not known"
 
 
 def shown_column(name: str) -> str:
@@ -225,7 +228,8 @@ def diff_projects(
         extras["reach"] = find_reach(store, base, known)
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
     notices = (
-        *errors, *_empty(base, head), *_unparsed(after, named), *_reordered(tables), *_not_compared(base, head, tables),
+        *errors, *_empty(base, head), *_unparsed(after, named), *_unparsed_statements(base, head),
+        *_reordered(tables), *_not_compared(base, head, tables),
         *_compiled_otherwise(base, head, tables),
         *_kept_tables(head, tables), *_unordered(head, tables), *_written_by_hooks(base, head, tables),
         *_notices(base, head),
@@ -297,6 +301,14 @@ def _unparsed(after: Mapping[str, Form], tables: Mapping[str, TableDiff]) -> Ite
                 f"{tables[key].title}: its SQL does not parse, so that it is compared by its text and its columns are "
                 f"not known: {form.problem}"
             )
+
+
+def _unparsed_statements(base: Revision, head: Revision) -> Iterator[str]:
+    """Yield the statements of one side that do not parse and may do anything: what is read after them may differ."""
+    for side, other in ((base, head), (head, base)):
+        for key, text in side.project.unparsed.items():
+            if key not in other.project.unparsed:
+                yield f"{side.label}: {text}: it does not parse, and may change what any statement means"
 
 
 def _empty(base: Revision, head: Revision) -> Iterator[str]:

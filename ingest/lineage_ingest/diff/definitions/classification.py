@@ -11,7 +11,7 @@ from lineage.sql.canonical.forms.table_form import ValueForm
 from lineage.sql.canonical.readers.value_forms import UNKNOWN_FUNCTION
 from lineage_ingest.diff.definitions.changed_clauses import changed_clauses
 from lineage_ingest.diff.definitions.forms import Form
-from lineage_ingest.diff.definitions.table_definitions import Build
+from lineage_ingest.diff.definitions.table_definitions import NOT_KNOWN, Build
 from lineage_ingest.diff.definitions.type_names import cuts_the_same, holds_every_value, is_same_type
 
 __all__ = ["ORDER_OF_COLUMNS", "ColumnDiff", "ColumnEffect", "TableDiff", "TableEffect", "compare_forms"]
@@ -287,8 +287,10 @@ def _settings(base: Form, head: Form, *kinds: str) -> list[str]:
     reasons = []
     for what in kinds or ("content", "physical"):
         before, after = dict(getattr(base.definition, what)), dict(getattr(head.definition, what))
-        reasons += [_reason(name) for name in sorted(before.keys() | after.keys())
-                    if before.get(name) != after.get(name)]  # fmt: skip
+        for name in sorted(before.keys() | after.keys()):
+            values = before.get(name), after.get(name)
+            if values[0] != values[1] and NOT_KNOWN not in values:
+                reasons.append(_reason(name))
     return list(dict.fromkeys(reasons))
 
 
@@ -355,6 +357,11 @@ def _columns(base: Form, head: Form, rows: bool, own_rows: bool, differing_text:
             found = [ColumnEffect.RENAMED, *_value_effects(before[renamed[name]], value, types), *every]
             yield ColumnDiff(name, tuple(found), differing_text, renamed[name], types)
         elif name not in before:  # of an unedited definition: a column of its `SELECT *`
+            was = base.full.find(name) if name != "*" else None  # it may have been one of the further columns
+            if was is not None and was.digest == value.digest:
+                if every:
+                    yield ColumnDiff(name, every, differing_text)
+                continue
             yield ColumnDiff(name, (ColumnEffect.ADDED, *every), differing_text)
         else:
             earlier = before[name]
@@ -368,9 +375,14 @@ def _columns(base: Form, head: Form, rows: bool, own_rows: bool, differing_text:
             if value.type != earlier.type and types == (None, None):
                 types = earlier.type, value.type
             yield ColumnDiff(name, tuple(dict.fromkeys(found)), is_own, types=types)
-    for name in before:
-        if name not in after and name not in renamed.values():
+    for name, value in before.items():
+        if name in after or name in renamed.values():
+            continue
+        now = head.full.find(name) if name != "*" else None  # it may be one of the further columns
+        if now is None:
             yield ColumnDiff(name, (ColumnEffect.REMOVED,), differing_text)
+        elif effects := tuple(dict.fromkeys((*_value_effects(value, now, (None, None)), *every))):
+            yield ColumnDiff(name, effects, differing_text)
 
 
 def _named(form: Form) -> dict[str, ValueForm]:

@@ -143,9 +143,9 @@ class ProjectForms:
         physical = digest("physical", [list(pair) for pair in definition.physical])
         problems = (one.problem for each in sql for one in each.statements if one.problem is not None)
         problem = next((found.message for found in problems), None)
-        self.forms[key] = Form(
-            definition, full, own, full.built(physical), text, self._reads[key], self._names[key], problem
-        )
+        is_stored = definition.build not in (Build.VIEW, Build.EPHEMERAL)
+        stored = full.built(physical, is_stored=is_stored)
+        self.forms[key] = Form(definition, full, own, stored, text, self._reads[key], self._names[key], problem)
         self._sql.pop(key)
 
     def _reads_the_same(self, key: str, earlier: Form) -> bool:

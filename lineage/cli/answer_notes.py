@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
@@ -29,6 +30,7 @@ __all__ = [
     "note_truncation",
 ]
 
+_LIMIT = re.compile(r"\b(max_hops|max_references|limit_total|limit_per_hop)=")
 _MAX_HOLDERS = 3
 _UNDER_FORMER_HOLDER = {"impact": "what read it then", "root-cause": "where it came from then"}
 """By command, what the same command shows of a table that had the name before."""
@@ -54,7 +56,8 @@ def note_truncation(answer: Answer) -> None:
     if answer.truncated is not None and answer.truncated.startswith("max_references=") and ";" not in answer.truncated:
         note(answer.truncated.replace("max_references=", "--max-references "))  # the user's own wish
     elif answer.truncated:
-        note(f"incomplete: stopped by {answer.truncated}", "yellow")
+        by = _LIMIT.sub(lambda limit: f"--{limit[1].removesuffix('_total').replace('_', '-')} ", answer.truncated)
+        note(f"incomplete: stopped by {by}", "yellow")
 
 
 def note_broken_reads(store: GraphStore, found: Collection[BrokenRead]) -> None:

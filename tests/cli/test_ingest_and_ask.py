@@ -48,6 +48,12 @@ def test_impact(folder: Path, store: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("limit", [("--max-hops", "1"), ("--limit", "1"), ("--limit-per-hop", "1")])
+def test_what_stops_an_answer_is_named_as_it_is_typed(folder: Path, store: Path, limit: tuple[str, str]) -> None:
+    ingest(folder, store)
+    assert f"stopped by {' '.join(limit)}: " in lineage("root-cause", "revenue.total", *limit, "-s", store).err
+
+
 def test_root_cause(folder: Path, store: Path) -> None:
     ingest(folder, store)
     answer = lineage("root-cause", "revenue.total", "-s", store, "--max-references", "0", "-f", "json").json

@@ -10,9 +10,11 @@ import pytest
 
 from lineage_ingest import ProjectDiff, RevisionOptions, diff_revisions
 from lineage_ingest.diff.project_diff import FailCondition
-from lineage_ingest.diff.reports.terminal import summary_lines
+from lineage_ingest.diff.reports.markdown import diff_to_markdown
+from lineage_ingest.diff.reports.terminal import diff_rows, summary_lines
 from tests.dbt.manifests import manifest, model, relation, source, write
 
+READS, EDITED = "what it reads differs", "its definition is edited"
 MADE_LIKE = {"v": {"*": "row set changed"}, "w": {"id": "value changed"}}
 TABLE = "create table raw.t (id int, a int);\n"
 V = TABLE + "create view v as select id from raw.t;\n"
@@ -136,6 +138,17 @@ def test_columns_swapped(tmp_path: Path) -> None:
     assert _effects(found)["daily"] == "affected"
 
 
+def test_a_macro_that_makes_other_columns(tmp_path: Path) -> None:
+    """The template is the same, what dbt compiled of it is not: that is no effect of something upstream."""
+    template = {"raw_code": "select {{ columns() }} from {{ source('raw', 'orders') }}"}
+    sides = [[{**model("stg", f"select {columns} from {RAW}", "source.shop.raw.orders"), **template}, DAILY]
+             for columns in ("id, amount, day, 1 as one", "id, amount, day")]  # fmt: skip
+    found = _dbt(tmp_path, *sides)
+    assert _effects(found) == {"stg": "changed"}
+    assert [(one.title, one.rebuild) for one in found.edited] == [("stg", "its definition is edited")]
+    assert [(one.name, one.effects, one.is_own) for one in found.edited[0].columns] == [("one", ("removed",), True)]
+
+
 def test_a_model_that_does_not_parse(tmp_path: Path) -> None:
     broken = model("stg", f"selec id from from {RAW} ((", "source.shop.raw.orders")
     found = _dbt(tmp_path, [STG, DAILY], [broken, DAILY])
@@ -225,6 +238,35 @@ def test_a_view_that_is_dropped_under_its_reader(tmp_path: Path) -> None:
     found = _sql(tmp_path, {"a.sql": V + reader}, {"a.sql": TABLE + reader})
     assert _effects(found) == {"w": "affected", "v": "removed"}
     assert [(one.table, one.name) for one in found.missing] == [("w", "v")]
+
+
+@pytest.mark.parametrize(
+    ("head", "rows"),
+    [
+        pytest.param("", [("v", "table removed", "breaking", ""), ("w", "value changed", "breaking", READS)],
+                     id="gone"),
+        pytest.param("create view x as select id, a from raw.t;",
+                     [("x", "table renamed from v", "breaking", "it is renamed"),
+                      ("w", "value changed", "breaking", READS)], id="renamed"),
+        pytest.param("create view v as select a from raw.t;",
+                     [("v", "removed", "breaking", EDITED), ("w", "value changed", "breaking", READS)], id="column"),
+        pytest.param("create view v as select id + 1 as id, a from raw.t;",
+                     [("v", "value changed", "changes content", EDITED),
+                      ("w", "value changed", "changes content", "the columns that it reads differ")], id="still there"),
+    ],
+)  # fmt: skip
+def test_what_reads_what_is_gone_breaks(tmp_path: Path, head: str, rows: list[tuple[str, ...]]) -> None:
+    reader = "create view w as select id from v;"
+    base = "create view v as select id, a from raw.t;"
+    found = _sql(tmp_path, {"a.sql": TABLE + base + reader}, {"a.sql": TABLE + head + reader}, "snowflake")
+    shown = [(table, change.removesuffix(", row set changed"), risk, why)
+             for table, _, _, change, risk, why in ([str(one) for one in row] for row in diff_rows(found))]  # fmt: skip
+    assert [tuple(one.lower() for one in row) for row in shown] == rows
+    assert "| breaking |" in diff_to_markdown(found) or head.count("+")
+
+
+def test_no_dialect_is_said(tmp_path: Path) -> None:
+    assert [one for one in _sql(tmp_path, {"a.sql": V}, {"a.sql": V}, "ansi").notices if "no dialect given" in one]
 
 
 @pytest.mark.parametrize("side", ["base", "head"])

@@ -59,7 +59,7 @@ class Risk(StrEnum):
     """What a change of a column means for those who read it. Nothing is called safe: not all readers are known."""
 
     BREAKING = "breaking"
-    """It is gone, or has another type, and somebody is known to read it."""
+    """It is gone, or has another type, and somebody is known to read it; or its own SQL reads what is gone."""
     POSSIBLY_BREAKING = "possibly breaking"
     """Likewise, and no reader is known."""
     CHANGES = "changes content"
@@ -114,6 +114,8 @@ class ProjectDiff:
         """Return what a column's change means for its readers."""
         if column.effect is ColumnEffect.ADDED:
             return Risk.ADDS
+        if any(one.table == table.name for one in self.missing):
+            return Risk.BREAKING
         if column.effect not in (ColumnEffect.REMOVED, ColumnEffect.RENAMED, ColumnEffect.TYPE):
             return Risk.CHANGES
         name = column.earlier or column.name
@@ -121,6 +123,15 @@ class ProjectDiff:
         known = reach is not None and name in reach.read_columns
         inside = any(one.name.lower().rpartition(".")[2].strip('"') == name.lower() for one in self.missing)
         return Risk.BREAKING if known or inside else Risk.POSSIBLY_BREAKING
+
+    def risk_of_table(self, table: TableDiff) -> Risk:
+        """Return what it means for its readers that a table is added, removed or renamed."""
+        if table.effect is TableEffect.ADDED:
+            return Risk.ADDS
+        reach = self.reach.get(table.key) if self.reach is not None else None
+        before = table.name_before or table.name
+        inside = any(one.name == before or one.name.startswith(f"{before}.") for one in self.missing)
+        return Risk.BREAKING if inside or (reach is not None and reach.read_columns) else Risk.POSSIBLY_BREAKING
 
     @property
     def is_empty(self) -> bool:
@@ -409,6 +420,8 @@ def _needed(manifest: ManifestJson, key: str) -> set[str]:
 
 def _notices(base: Revision, head: Revision) -> Iterator[str]:
     if base.manifest is None or head.manifest is None:
+        if head.naming.dialect.name == "ansi":
+            yield "no dialect given: ansi; give --dialect if the files are of a product"
         return
     versions = base.manifest.dbt_version, head.manifest.dbt_version
     if versions[0] != versions[1]:

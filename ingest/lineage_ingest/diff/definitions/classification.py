@@ -125,6 +125,15 @@ def compare_forms(
             diff = replace(diff, effect=TableEffect.RENAMED, earlier=earlier.definition.name,
                            rebuild=_rebuild(form, "it is renamed"))  # fmt: skip
         upstream = tuple(one for one in form.reads if one in found and found[one].is_content)
+        if (
+            earlier is not None
+            and diff.effect is TableEffect.AFFECTED
+            and not upstream
+            and earlier.definition.text != form.definition.text
+        ):  # by a macro: as it is written, it is the same
+            own = tuple(replace(one, is_own=True) for one in diff.columns)
+            why = diff.rebuild and "its definition is edited"
+            diff = replace(diff, effect=TableEffect.CHANGED, columns=own, rebuild=why)
         before = earlier.definition.name if earlier is not None else None
         found[key] = replace(diff, upstream=upstream, name_before=before)
     _rebuild_for_positions(base, head, renamed, found)
@@ -324,15 +333,14 @@ def _why_rebuild(
         return "its definition is edited" if is_template else "its settings differ"
     is_query = head.definition.build in (Build.VIEW, Build.CONSUMER, Build.EPHEMERAL)
     own_rows = base.own.rows != head.own.rows or base.own.order != head.own.order
+    is_edited = not head.definition.is_same(base.definition)
     if own_rows and (rows or is_query):
-        return "its row set is edited"
+        return "its row set is edited" if is_edited else "what it reads differs"
     content = [one for one in columns if one.is_content]
     values = [one for one in content if one.effects != (ColumnEffect.ROWS,)]
     if is_query:
         if base.own.rest != head.own.rest or _own_values(base) != _own_values(head):
-            return (
-                "its definition is edited" if not head.definition.is_same(base.definition) else "what it reads differs"
-            )
+            return "its definition is edited" if is_edited else "what it reads differs"
         return "the columns that it reads differ" if values else None  # its rows are read when it is
     if not content:
         return None

@@ -241,9 +241,10 @@ def _cast(form: TableForm, types: Mapping[str, str]) -> TableForm:
 
 
 def _in_order(form: TableForm, names: Sequence[str]) -> TableForm:
-    """Return a table with its columns in the order of a contract; as it is if that does not name all of them."""
+    """Return a table with its columns in the order of a contract or a CREATE; as it is if not all are named there."""
     places = {name: number for number, name in enumerate(names)}
-    if form.is_open or sorted(places) != sorted(name for name, _ in form.columns):
+    own = {name for name, _ in form.columns}
+    if form.is_open or len(own) < len(form.columns) or not own <= places.keys():
         return form
     return replace(form, columns=tuple(sorted(form.columns, key=lambda one: places[one[0]])), is_ordered=True)
 

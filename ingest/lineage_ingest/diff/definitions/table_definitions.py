@@ -72,7 +72,7 @@ class TableDefinition:
     contract: Mapping[str, str] = field(default_factory=dict)
     """Types that a build casts its columns to, whatever its SQL returns."""
     column_order: tuple[str, ...] = ()
-    """The columns in the order in which a contract creates the table, whatever that of its SQL is."""
+    """The columns in the order in which a contract or a CREATE makes the table, whatever that of its SQL is."""
     doubts: tuple[str, ...] = ()
     """Why its SQL is not known for certain: then its text is compared as a whole."""
     guesses: tuple[str, ...] = ()

@@ -82,7 +82,7 @@ def reader_lines(diff: ProjectDiff) -> Iterator[str]:
 def _readers_of(reach: TableReach | None) -> str:
     if reach is None or not reach.in_store:
         return "the store does not know this table: its readers are unknown"
-    return _known_readers(reach) or "no reader is known; there may be others"
+    return _known_readers(reach) or "no reader outside the project is known; there may be some"
 
 
 def _known_readers(reach: TableReach) -> str:

@@ -135,9 +135,11 @@ def _declared(common: TableDefinition, declaration: StatementPurpose) -> TableDe
 def _declared_and_filled(
     common: TableDefinition, declaration: StatementPurpose, filling: StatementPurpose
 ) -> TableDefinition:
-    names = tuple(one.name for one in declaration.columns) if filling.by_position else ()
+    declared = tuple(str(one.name) for one in declaration.columns)
     content = (*common.content, ("its CREATE TABLE", declaration.digest))
-    return replace(common, text=filling.text, content=content, names=names)
+    if filling.by_position:
+        return replace(common, text=filling.text, content=content, names=declared)
+    return replace(common, text=filling.text, content=content, column_order=declared)
 
 
 def _made_in_order(common: TableDefinition, statements: _Statements, naming: Naming) -> TableDefinition:

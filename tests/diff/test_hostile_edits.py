@@ -265,6 +265,24 @@ def test_what_reads_what_is_gone_breaks(tmp_path: Path, head: str, rows: list[tu
     assert "| breaking |" in diff_to_markdown(found) or head.count("+")
 
 
+@pytest.mark.parametrize(
+    ("reader", "later", "missing"),
+    [
+        ("view w as select a from raw.t", "alter table raw.t drop column a;", [("W", "RAW.T.A")]),
+        ("view w as select a from raw.t", "alter table raw.t rename column a to b;", [("W", "RAW.T.A")]),
+        ("view w as select id from raw.t", "alter table raw.t drop column a;", []),
+        ("table w as select a from raw.t", "alter table raw.t drop column a;", []),  # it has its values already
+        ("view w as select a from raw.t", "alter table raw.t add column b int;", []),
+    ],
+)
+def test_a_view_before_the_statement_that_takes_its_column(
+    tmp_path: Path, reader: str, later: str, missing: list[tuple[str, str]]
+) -> None:
+    base = f"{TABLE}create {reader};"
+    found = _sql(tmp_path, {"a.sql": base}, {"a.sql": base + later}, "snowflake")
+    assert [(one.table, one.name) for one in found.missing] == missing
+
+
 def test_no_dialect_is_said(tmp_path: Path) -> None:
     assert [one for one in _sql(tmp_path, {"a.sql": V}, {"a.sql": V}, "ansi").notices if "no dialect given" in one]
 

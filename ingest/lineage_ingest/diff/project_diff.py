@@ -25,7 +25,7 @@ from lineage_ingest.diff.definitions.forms import Form
 from lineage_ingest.diff.definitions.table_definitions import TEMPLATE_OF_LATER_BUILDS, Build
 from lineage_ingest.diff.effects.consumer_columns import ConsumerColumns
 from lineage_ingest.diff.effects.consumers import AffectedConsumer, affected_consumers, owner_of, tests_to_run
-from lineage_ingest.diff.effects.edges import MissingRead, project_edges
+from lineage_ingest.diff.effects.edges import MissingRead, ProjectEdges, project_edges
 from lineage_ingest.diff.effects.personal_data import NewCarrier, is_any_tagged, is_tagged_otherwise, new_carriers
 from lineage_ingest.diff.effects.readers import TableReach, find_reach
 from lineage_ingest.diff.effects.unmasked_columns import with_unmasked_columns
@@ -220,7 +220,11 @@ def diff_projects(
     notify("tracing", 0, None)
     edges = project_edges(base, head, _tables_to_trace((base, head), compared, store, pii_tag))
     missing = sorted(
-        {*_new_missing(edges[0].missing(), edges[1].missing(), tables), *_reads_of_removed(base, head, after)}
+        {
+            *_new_missing(edges[0].missing(), edges[1].missing(), tables),
+            *_reads_of_removed(base, head, after),
+            *_reads_of_dropped_columns(edges[1], tables),
+        }
     )
     tables = with_unmasked_columns(tables, edges)
     carriers = new_carriers((base, head), edges, tables, pii_tag, store)
@@ -302,6 +306,19 @@ def _reads_of_removed(base: Revision, head: Revision, after: Mapping[str, Form])
             for name in form.names:
                 if name in removed:
                     yield MissingRead(form.definition.name, name, f"the project no longer makes {name}")
+
+
+def _reads_of_dropped_columns(edges: ProjectEdges, tables: Mapping[str, TableDiff]) -> Iterator[MissingRead]:
+    """Yield what views read of columns that a later statement of the folder drops or renames."""
+    views = {one.name for one in tables.values() if one.build is Build.VIEW}
+    dropped = {(one.name, column.earlier or column.name)
+               for one in tables.values() if one.effect is TableEffect.CHANGED
+               for column in one.columns
+               if column.effect is ColumnEffect.REMOVED or column.effect is ColumnEffect.RENAMED}  # fmt: skip
+    for view, statement in edges.statements if dropped else ():
+        read = {(one.source.table, str(one.source.column)) for one in statement.edges} if view in views else set()
+        for table, column in sorted(read & dropped):
+            yield MissingRead(view, f"{table}.{column}", f"a later statement drops {column}")
 
 
 def _unparsed(after: Mapping[str, Form], tables: Mapping[str, TableDiff]) -> Iterator[str]:

@@ -142,7 +142,7 @@ class _ReadStatement:
 
     def does(self, purpose: Purpose, table: str | None = None, reads: tuple[str, ...] = ()) -> StatementPurpose:
         text = self.parsed.text[self.parsed.span.start : self.parsed.span.end]
-        problem = self.parsed.problem
+        problem = self.parsed.problem if self.parsed.read_from is not ReadFrom.NO_LINEAGE else None
         why, at = (None, self.parsed.span) if problem is None else (problem.message, problem.span or self.parsed.span)
         return StatementPurpose(purpose, text, self.digest, table, reads, problem=why, line=at.line)
 

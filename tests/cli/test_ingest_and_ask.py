@@ -124,6 +124,19 @@ def test_a_table_whose_file_was_deleted_is_said_to_have_no_maker(folder: Path, s
         assert "retired" not in lineage("root-cause", name, "-s", store).err
 
 
+def test_a_path_that_leads_the_other_way_is_offered(folder: Path, store: Path) -> None:
+    ingest(folder, store)
+    done = lineage("path", "revenue.total", "raw_orders.amount", "-s", store)
+    assert "there is one the other way: lineage path raw_orders.amount revenue.total" in " ".join(done.err.split())
+    assert "the other way" not in lineage("path", "raw_orders.amount", "users.country", "-s", store).err
+
+
+def test_a_time_of_observation_that_has_not_come_is_said(folder: Path, store: Path) -> None:
+    for year, is_said in (("2026", False), ("2093", True)):
+        done = lineage("ingest", "sql", folder, "-d", "postgres", "-s", store, "--observed-at", f"{year}-01-01")
+        assert (f"{year}-01-01 00:00 is in the future" in " ".join((done.out + done.err).split())) == is_said
+
+
 def test_one_of_a_thing_is_said_in_the_singular(tmp_path: Path, store: Path) -> None:
     file = tmp_path / "v.sql"
     file.write_text("CREATE VIEW v AS SELECT a FROM t", encoding="utf-8")

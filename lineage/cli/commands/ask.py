@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -198,6 +199,8 @@ def path(
             routes += shortest_paths(opened, source, target, limit=1, options=flows)
         if not routes:
             note(f"no path from {source.name} to {target.name} within {counted(max_hops, 'hop')}", "yellow")
+            if shortest_paths(opened, target, source, limit=1, options=options):
+                note(f"there is one the other way: lineage path {shlex.join((target.name, source.name))}", "yellow")
             note_former_holders(opened, options.as_of, "path", source, target)
             note_namesakes(opened, [source, target])
         note_times(opened, options.as_of, source, target)

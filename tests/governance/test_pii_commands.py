@@ -274,6 +274,8 @@ def test_what_is_decrypted_is_not_said_to_be_safe(tmp_path: Path, behind: str, i
     )
     store = tmp_path / "graph.db"
     assert lineage("ingest", "sql", tmp_path / "a.sql", "-d", "snowflake", "--store", store).code == 0
+    nowhere = lineage("pii", "where", "C.MAIL", "--store", store).out
+    assert nowhere == "C.MAIL (no tag) is in no other column that is known\n"  # and no table without rows
     assert ("what is decrypted" in lineage("pii", "where", "P.EMAIL", "--store", store).err) == is_named
     assert lineage("tag", "add", "P.EMAIL", "email", "--store", store).code == 0
     said = " ".join(lineage("pii", "report", "--store", store).out.split())

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Collection, Iterable, Sequence
 from datetime import UTC, datetime
 
+from lineage.model.batch import JobKind
 from lineage.model.names import dataset_of
 from lineage.model.statement import Completeness
 from lineage.screen.evidence import unique_sources
@@ -23,10 +25,12 @@ __all__ = [
     "note_gone_sources",
     "note_namesakes",
     "note_possibly_affected",
+    "note_retired",
     "note_times",
     "note_truncation",
 ]
 
+_LIMIT = re.compile(r"\b(max_hops|max_references|limit_total|limit_per_hop)=")
 _MAX_HOLDERS = 3
 _UNDER_FORMER_HOLDER = {"impact": "what read it then", "root-cause": "where it came from then"}
 """By command, what the same command shows of a table that had the name before."""
@@ -52,7 +56,8 @@ def note_truncation(answer: Answer) -> None:
     if answer.truncated is not None and answer.truncated.startswith("max_references=") and ";" not in answer.truncated:
         note(answer.truncated.replace("max_references=", "--max-references "))  # the user's own wish
     elif answer.truncated:
-        note(f"incomplete: stopped by {answer.truncated}", "yellow")
+        by = _LIMIT.sub(lambda limit: f"--{limit[1].removesuffix('_total').replace('_', '-')} ", answer.truncated)
+        note(f"incomplete: stopped by {by}", "yellow")
 
 
 def note_broken_reads(store: GraphStore, found: Collection[BrokenRead]) -> None:
@@ -109,6 +114,7 @@ def note_times(store: GraphStore, as_of: datetime | None, *asked: Target) -> Non
     """Print which of what was asked is dropped, or was not known yet at `as_of`: the answer would be misleading."""
     if as_of is None:
         _note_dropped(store, asked)
+        note_retired(store, asked)
         return
     for dataset in store.datasets({target.dataset for target in asked}):
         if as_of < dataset.first_seen:
@@ -127,3 +133,17 @@ def _note_dropped(store: GraphStore, asked: Iterable[Target]) -> None:
         if end is not None:
             at = f"{end.astimezone(UTC):%Y-%m-%d %H:%M} UTC"
             note(f"{name} is gone since {at}; --as-of an earlier time shows its lineage", "yellow")
+
+
+def note_retired(store: GraphStore, asked: Iterable[Target]) -> None:
+    """Print which tables are there, but all that made them is retired: a file that was deleted, a model."""
+    asked_keys = sorted({target.dataset for target in asked})
+    there = {one.key: one.display_name for one in store.datasets(asked_keys) if one.dropped_at is None}
+    writers = store.writers_of(there, tuple(JobKind)) if there else {}
+    jobs = {job.key: job for job in store.jobs({one.job for listed in writers.values() for one in listed})}
+    for key, listed in writers.items():
+        ends = [one.until or jobs[one.job].retired_at for one in listed if one.job in jobs]
+        known = [end for end in ends if end is not None]
+        if known and len(known) == len(ends):
+            at = f"{max(known).astimezone(UTC):%Y-%m-%d %H:%M} UTC"
+            note(f"what made {there[key]} is retired since {at}; --as-of an earlier time shows it", "yellow")

@@ -165,7 +165,8 @@ def _sureness(dataset: StoredDataset, coverage: LogCoverage, since: date, until:
         covered = (min(coverage.last_day, until) - max(coverage.first_day, since)).days + 1
         but.append(f"the logs cover {covered} of {(until - since).days + 1} days")
     if coverage.unresolved:
-        but.append(f"{coverage.unresolved:,} statements were not understood, and may read it")
+        number = "1 statement was" if coverage.unresolved == 1 else f"{coverage.unresolved:,} statements were"
+        but.append(f"{number} not understood, and may read it")
     if dataset.first_seen.date() > since:
         but.append(f"first seen on {dataset.first_seen.date()}: it may be new")
     return ("high", "medium", "low")[min(len(but), 2)], tuple(but)

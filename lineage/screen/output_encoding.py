@@ -8,7 +8,7 @@ import sys
 
 __all__ = ["accept_any_encoding"]
 
-_NEAREST = {"→": "->", "…": "...", "─": "-", "│": "|", "·": ";", "•": "*", "≤": "<=", "≥": ">="}
+_NEAREST = {"→": "->", "…": "...", "─": "-", "│": "|", "├": "+", "└": "+", "·": ";", "•": "*", "≤": "<=", "≥": ">="}
 """What layouts write instead of characters that the encoding lacks; any other one is escaped, as Python writes it."""
 
 

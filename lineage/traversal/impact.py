@@ -52,6 +52,9 @@ def _traverse(
     targets = (target,) if isinstance(target, Target) else tuple(target)
     datasets = sorted({one.key for one in targets if one.is_table})
     columns = {one.key for one in targets if not one.is_table}
+    if direction is Direction.UPSTREAM and columns:  # what decides the rows decides nothing of a column that is gone
+        tables = {one.dataset for one in targets if not one.is_table}
+        columns -= {one.key for one in store.columns(tables, dropped=True) if not one.is_there(options.as_of)}
     if datasets:
         columns |= {column.key for column in columns_at(store, datasets, options.as_of)}
 

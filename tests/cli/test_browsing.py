@@ -116,9 +116,13 @@ def test_diagnostics(store: Path) -> None:
     [found] = lineage("diagnostics", "-s", store, "--json").json
     assert (found["code"], found["source"], found["project"]) == ("UNKNOWN_COLUMN", "bad.sql", "shop")
     assert words(lineage("diagnostics", "-s", store))[2][:3] == ["warning", "UNKNOWN_COLUMN", "bad.sql:2:8"]
-    for left_out in ("--severity", "error"), ("--code", "NOT_SQL"), ("--project", "other"), ("--source", "base.sql"):
+    for left_out in ("--severity", "error"), ("--code", "NOT_SQL"), ("--source", "base.sql"):
         done = lineage("diagnostics", *left_out, "-s", store)
         assert (done.code, done.err) == (0, "no diagnostic matches\n"), left_out
+    unknown = ("--project", "other", "SQL files of project"), ("--source", "nope.sql", "file"), ("--job", "nope", "job")
+    for option, name, what in unknown:  # of which nothing is known, also not that all is well
+        done = lineage("diagnostics", option, name, "-s", store)
+        assert (done.code, done.err) == (0, f"the graph has no {what} '{name}': lineage jobs lists what it has\n")
 
 
 def test_diff(store: Path) -> None:

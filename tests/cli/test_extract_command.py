@@ -222,3 +222,14 @@ def test_all_tables_that_a_statement_writes() -> None:
     assert (row["destination"], row["other_destinations"]) == ("a", ["b"])
     [statement] = lineage("extract", "-d", "hive", "-q", sql, "-f", "json").json
     assert statement["targets"] == ["a", "b"]
+
+
+def test_tables_of_several_files_say_where(tmp_path: Path) -> None:
+    for name in "ab":
+        (tmp_path / f"{name}.sql").write_text(f"\ncreate view {name} as select 1 as one from t", encoding="utf-8")
+    files = [str(tmp_path / f"{name}.sql") for name in "ab"]
+    rows = lineage("tables", "-d", "postgres", *files, "--json").json
+    assert [(row["destination"], row["place"]) for row in rows] == [
+        (name, f"{file}:2:1") for name, file in zip("ab", files, strict=True)
+    ]
+    assert "place" not in lineage("tables", "-d", "postgres", files[0], "--json").json[0]

@@ -48,6 +48,12 @@ def test_impact(folder: Path, store: Path) -> None:
     }
 
 
+@pytest.mark.parametrize("limit", [("--max-hops", "1"), ("--limit", "1"), ("--limit-per-hop", "1")])
+def test_what_stops_an_answer_is_named_as_it_is_typed(folder: Path, store: Path, limit: tuple[str, str]) -> None:
+    ingest(folder, store)
+    assert f"stopped by {' '.join(limit)}: " in lineage("root-cause", "revenue.total", *limit, "-s", store).err
+
+
 def test_root_cause(folder: Path, store: Path) -> None:
     ingest(folder, store)
     answer = lineage("root-cause", "revenue.total", "-s", store, "--max-references", "0", "-f", "json").json
@@ -98,9 +104,37 @@ def test_a_column_that_is_gone_is_said_to_be(folder: Path, store: Path) -> None:
         assert "is gone since 2026-02-01 00:00 UTC" in lineage(question, name, "-s", store).err
         assert "is gone" not in lineage(question, name, "-s", store, "--as-of", "2026-01-15").err
         assert "is gone" not in lineage(question, "orders.pence", "-s", store).err
+    assert lineage("root-cause", name, "-s", store, "-f", "json").json["columns"] == []
+    reached = lineage("root-cause", name, "-s", store, "--as-of", "2026-01-15", "-f", "json").json["columns"]
+    assert {one["column"] for one in reached} == {"amount", "test"}
     then = lineage("path", "raw_orders.amount", name, "-s", store, "--as-of", "2026-01-15").out
     assert "its SQL has been replaced since" in then
     assert "pence" not in then
+
+
+def test_a_table_whose_file_was_deleted_is_said_to_have_no_maker(folder: Path, store: Path) -> None:
+    questions = (["root-cause", "revenue.total"], ["path", "users.country", "revenue"], ["show", "revenue"])
+    ingest(folder, store, "--observed-at", "2026-01-01")
+    assert not any("retired" in lineage(*question, "-s", store).err for question in questions)
+    (folder / "mart/revenue.sql").unlink()
+    ingest(folder, store, "--observed-at", "2026-02-01")
+    for question in questions:
+        assert "what made revenue is retired since 2026-02-01 00:00 UTC" in lineage(*question, "-s", store).err
+    for name in ("orders", "users"):  # one is made as before, of the other nothing was known to make it
+        assert "retired" not in lineage("root-cause", name, "-s", store).err
+
+
+def test_a_path_that_leads_the_other_way_is_offered(folder: Path, store: Path) -> None:
+    ingest(folder, store)
+    done = lineage("path", "revenue.total", "raw_orders.amount", "-s", store)
+    assert "there is one the other way: lineage path raw_orders.amount revenue.total" in " ".join(done.err.split())
+    assert "the other way" not in lineage("path", "raw_orders.amount", "users.country", "-s", store).err
+
+
+def test_a_time_of_observation_that_has_not_come_is_said(folder: Path, store: Path) -> None:
+    for year, is_said in (("2026", False), ("2093", True)):
+        done = lineage("ingest", "sql", folder, "-d", "postgres", "-s", store, "--observed-at", f"{year}-01-01")
+        assert (f"{year}-01-01 00:00 is in the future" in " ".join((done.out + done.err).split())) == is_said
 
 
 def test_one_of_a_thing_is_said_in_the_singular(tmp_path: Path, store: Path) -> None:

@@ -29,6 +29,14 @@ def test_what_an_encoding_lacks_is_written_otherwise(encoding: str) -> None:
     assert "-----" in text
 
 
+def test_a_tree_where_lines_cannot_be_drawn(tmp_path: Path) -> None:
+    (tmp_path / "v.sql").write_text("create view v as select a from t; create view w as select a from v;")
+    store = str(tmp_path / "graph.db")
+    assert _run("ingest", "sql", str(tmp_path), "-d", "postgres", "-s", store).returncode == 0
+    done = _run("impact", "t.a", "--tree", "-s", store, encoding="cp1252")
+    assert done.stdout.decode("cp1252").splitlines()[1:] == ["t.a", "+- v.a  IDENTITY", "   +- w.a  IDENTITY"]
+
+
 def test_a_reader_that_closes_the_pipe_is_no_error(tmp_path: Path) -> None:
     (tmp_path / "many.sql").write_text("".join(f"create view v{n} as select a, b, c from t{n};\n" for n in range(700)))
     script = (

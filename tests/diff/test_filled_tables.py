@@ -61,6 +61,34 @@ def test_a_merge_is_edited(tmp_path: Path, base: str, head: str, effects: dict[s
         assert effects.get(column.name, "") in ", ".join(map(str, column.effects))
 
 
+DIM = "create table dim (k int, v text, w text);"
+
+
+@pytest.mark.parametrize(
+    ("base", "head"),
+    [
+        ("(k, v) select id, h", "(v, k) select h, id"),
+        ("(k, v, w) select id, h, h", "(w, k, v) select h, id, h"),
+        ("select id, h", "(v, k) select h, id"),
+    ],
+)
+def test_the_order_of_an_insert_is_not_that_of_the_table(tmp_path: Path, base: str, head: str) -> None:
+    """A CREATE TABLE decides the order of the columns."""
+    found = _diff(tmp_path, *(f"{STAGE.format(1)}{DIM}insert into dim {one} from stg;" for one in (base, head)))
+    assert not any("in another order" in one for one in found.notices)
+    assert found.tables["DIM"].effect == "cosmetic"
+
+
+def test_the_order_of_a_declaration_is_that_of_the_table(tmp_path: Path) -> None:
+    insert = "insert into dim (k, v) select id, h from stg;"
+    found = _diff(
+        tmp_path,
+        f"{STAGE.format(1)}{DIM}{insert}",
+        f"{STAGE.format(1)}{DIM.replace('k int, v text', 'v text, k int')}{insert}",
+    )
+    assert any("in another order" in one for one in found.notices)
+
+
 UNMASKED = {
     "in place": (STAGE.format("sha2(lower(e))"), STAGE.format("lower(e)"), {"STG.H"}),
     "downstream": (

@@ -155,3 +155,10 @@ def test_a_dbt_project_is_called_as_it_was_given(repository: Path, base: str, he
     with pytest.raises(OptionError, match=said) as raised:
         diff_revisions(base, head)
     assert raised.value.option == ("base" if base == "HEAD:" else "head")
+
+
+def test_a_folder_without_a_repository(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    with pytest.raises(GitRevisionError, match="git knows no `main:models`: not a git repository"):
+        diff_revisions("main:models", ".")

@@ -10,9 +10,11 @@ import pytest
 
 from lineage_ingest import ProjectDiff, RevisionOptions, diff_revisions
 from lineage_ingest.diff.project_diff import FailCondition
-from lineage_ingest.diff.reports.terminal import summary_lines
+from lineage_ingest.diff.reports.markdown import diff_to_markdown
+from lineage_ingest.diff.reports.terminal import diff_rows, summary_lines
 from tests.dbt.manifests import manifest, model, relation, source, write
 
+READS, EDITED = "what it reads differs", "its definition is edited"
 MADE_LIKE = {"v": {"*": "row set changed"}, "w": {"id": "value changed"}}
 TABLE = "create table raw.t (id int, a int);\n"
 V = TABLE + "create view v as select id from raw.t;\n"
@@ -136,6 +138,17 @@ def test_columns_swapped(tmp_path: Path) -> None:
     assert _effects(found)["daily"] == "affected"
 
 
+def test_a_macro_that_makes_other_columns(tmp_path: Path) -> None:
+    """The template is the same, what dbt compiled of it is not: that is no effect of something upstream."""
+    template = {"raw_code": "select {{ columns() }} from {{ source('raw', 'orders') }}"}
+    sides = [[{**model("stg", f"select {columns} from {RAW}", "source.shop.raw.orders"), **template}, DAILY]
+             for columns in ("id, amount, day, 1 as one", "id, amount, day")]  # fmt: skip
+    found = _dbt(tmp_path, *sides)
+    assert _effects(found) == {"stg": "changed"}
+    assert [(one.title, one.rebuild) for one in found.edited] == [("stg", "its definition is edited")]
+    assert [(one.name, one.effects, one.is_own) for one in found.edited[0].columns] == [("one", ("removed",), True)]
+
+
 def test_a_model_that_does_not_parse(tmp_path: Path) -> None:
     broken = model("stg", f"selec id from from {RAW} ((", "source.shop.raw.orders")
     found = _dbt(tmp_path, [STG, DAILY], [broken, DAILY])
@@ -169,6 +182,49 @@ def test_a_half_written_file(tmp_path: Path) -> None:
     assert any("is no definition" in line for line in summary_lines(found))
 
 
+def test_a_view_that_does_not_parse(tmp_path: Path) -> None:
+    found = _sql(tmp_path, {"a.sql": V}, {"a.sql": V.replace("id from raw.t", "id\nfrom raw.t group by 1 2 and")})
+    assert _effects(found) == {"v": "changed"}
+    (view,) = found.edited
+    assert {one.name: one.effects[0] for one in view.columns} == {"*": "added", "id": "value changed"}  # not: removed
+    (reason,) = view.reasons  # and no setting
+    assert reason.startswith("its SQL does not parse (")
+    assert "head/a.sql:3: " in reason
+    assert "which columns it has is not known" in reason
+    conditions = [text for _, text in found.failures([FailCondition.REMOVED])]
+    assert conditions == ["v: which columns it has now is not known"]
+
+
+def test_a_statement_that_does_not_parse_and_names_no_table(tmp_path: Path) -> None:
+    broken = f"{V}selec nonsense from;"
+    found = _sql(tmp_path, {"a.sql": V}, {"a.sql": broken})
+    assert [one for one in found.notices if "head: a.sql:3: " in one and "does not parse" in one]
+    (tmp_path / "again").mkdir()
+    assert not _sql(tmp_path / "again", {"a.sql": broken}, {"a.sql": f"\n{broken}"}).notices
+
+
+STAR, NAMED = "create view s as select * from raw.u;", "create view s as select id, a from raw.u;"
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "effects"),
+    [
+        pytest.param(NAMED, STAR, {"*": "added"}, id="what it had is in the star"),
+        pytest.param(STAR, NAMED, {"*": "removed"}, id="what it has was in the star"),
+        pytest.param(STAR, NAMED.replace(", a", ", a + 1 as b"), {"*": "removed", "b": "added"}, id="new beside it"),
+        pytest.param(NAMED.replace("a ", "a + 1 as a "), STAR,
+                     {"*": "added", "a": "value changed"}, id="another value"),
+        pytest.param(NAMED, STAR.replace(";", " where id > 1;"),
+                     {"*": "added", "id": "row set changed", "a": "row set changed"}, id="other rows"),
+    ],
+)  # fmt: skip
+def test_columns_behind_a_star_that_is_not_known(
+    tmp_path: Path, before: str, after: str, effects: dict[str, str]
+) -> None:
+    (view,) = _sql(tmp_path, {"a.sql": before}, {"a.sql": after}).edited
+    assert {one.name: str(one.effects[0]) for one in view.columns} == effects
+
+
 @pytest.mark.parametrize("text", [b"", bytes(range(256)), b"\xe9t\xe9 create view v as select id from raw.t"])
 def test_a_file_that_is_no_sql(tmp_path: Path, text: bytes) -> None:
     found = _sql(tmp_path, {"a.sql": V}, {"a.sql": text})
@@ -182,6 +238,53 @@ def test_a_view_that_is_dropped_under_its_reader(tmp_path: Path) -> None:
     found = _sql(tmp_path, {"a.sql": V + reader}, {"a.sql": TABLE + reader})
     assert _effects(found) == {"w": "affected", "v": "removed"}
     assert [(one.table, one.name) for one in found.missing] == [("w", "v")]
+
+
+@pytest.mark.parametrize(
+    ("head", "rows"),
+    [
+        pytest.param("", [("v", "table removed", "breaking", ""), ("w", "value changed", "breaking", READS)],
+                     id="gone"),
+        pytest.param("create view x as select id, a from raw.t;",
+                     [("x", "table renamed from v", "breaking", "it is renamed"),
+                      ("w", "value changed", "breaking", READS)], id="renamed"),
+        pytest.param("create view v as select a from raw.t;",
+                     [("v", "removed", "breaking", EDITED), ("w", "value changed", "breaking", READS)], id="column"),
+        pytest.param("create view v as select id + 1 as id, a from raw.t;",
+                     [("v", "value changed", "changes content", EDITED),
+                      ("w", "value changed", "changes content", "the columns that it reads differ")], id="still there"),
+    ],
+)  # fmt: skip
+def test_what_reads_what_is_gone_breaks(tmp_path: Path, head: str, rows: list[tuple[str, ...]]) -> None:
+    reader = "create view w as select id from v;"
+    base = "create view v as select id, a from raw.t;"
+    found = _sql(tmp_path, {"a.sql": TABLE + base + reader}, {"a.sql": TABLE + head + reader}, "snowflake")
+    shown = [(table, change.removesuffix(", row set changed"), risk, why)
+             for table, _, _, change, risk, why in ([str(one) for one in row] for row in diff_rows(found))]  # fmt: skip
+    assert [tuple(one.lower() for one in row) for row in shown] == rows
+    assert "| breaking |" in diff_to_markdown(found) or head.count("+")
+
+
+@pytest.mark.parametrize(
+    ("reader", "later", "missing"),
+    [
+        ("view w as select a from raw.t", "alter table raw.t drop column a;", [("W", "RAW.T.A")]),
+        ("view w as select a from raw.t", "alter table raw.t rename column a to b;", [("W", "RAW.T.A")]),
+        ("view w as select id from raw.t", "alter table raw.t drop column a;", []),
+        ("table w as select a from raw.t", "alter table raw.t drop column a;", []),  # it has its values already
+        ("view w as select a from raw.t", "alter table raw.t add column b int;", []),
+    ],
+)
+def test_a_view_before_the_statement_that_takes_its_column(
+    tmp_path: Path, reader: str, later: str, missing: list[tuple[str, str]]
+) -> None:
+    base = f"{TABLE}create {reader};"
+    found = _sql(tmp_path, {"a.sql": base}, {"a.sql": base + later}, "snowflake")
+    assert [(one.table, one.name) for one in found.missing] == missing
+
+
+def test_no_dialect_is_said(tmp_path: Path) -> None:
+    assert [one for one in _sql(tmp_path, {"a.sql": V}, {"a.sql": V}, "ansi").notices if "no dialect given" in one]
 
 
 @pytest.mark.parametrize("side", ["base", "head"])

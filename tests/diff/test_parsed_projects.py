@@ -11,6 +11,7 @@ import pytest
 
 from lineage_ingest import ProjectDiff, diff_revisions
 from lineage_ingest.diff.definitions.classification import ColumnEffect
+from lineage_ingest.diff.reports.wording import groups_of
 from tests.dbt.manifests import manifest, model, source, write
 
 RAW = source("orders", {"id": "int", "day": "date", "amount": "int"})
@@ -27,6 +28,8 @@ TEMPLATES = {
     "hooked": "{{ config(post_hook='analyze {{ this }}') }} select id, day from {{ source('raw', 'orders') }}",
     "copied": "select {{ utils.named(ref('reader')) }} from {{ ref('reader') }}",
 }  # fmt: skip
+
+LOOP = "a loop over `run_query(…)` is read once: its columns or tables are not known"
 
 
 def _macro(package: str, name: str, arguments: str, body: str) -> dict[str, Any]:
@@ -125,7 +128,7 @@ def test_what_an_edit_changes(
 
 def test_what_differs_is_named(tmp_path: Path) -> None:
     found = _diff(tmp_path, _replace("looped", "sum(", "max("))
-    assert found.tables["model.shop.looped"].reasons == ("its template blocks",)
+    assert found.tables["model.shop.looped"].reasons == ("its template blocks", LOOP)
     found = _diff(tmp_path, _replace("starred", "{{ utils.star(source('raw', 'orders')) }}", "{{ utils.star('x') }}"))
     assert found.tables["model.shop.starred"].clauses == ("macro utils.star",)
     assert [one for one in found.notices if "compiled" in one] == [
@@ -141,4 +144,27 @@ def test_macros_that_only_one_side_calls_are_no_reasons(tmp_path: Path) -> None:
         node["raw_code"] = node["raw_code"].replace("run_query('select 1')", "utils.kinds()")
         node["depends_on"]["macros"] = ["macro.utils.kinds"]
 
-    assert _diff(tmp_path, edit).tables["model.shop.looped"].reasons == ("its template blocks",)
+    loop = LOOP.replace("run_query", "utils.kinds")
+    assert _diff(tmp_path, edit).tables["model.shop.looped"].reasons == ("its template blocks", loop)
+
+
+@pytest.mark.parametrize(("old", "new"), [("'select 1'", "'select 2'"), ("sum(", "max("), ("as k{%", "as m{%")])
+def test_columns_that_a_loop_names(tmp_path: Path, old: str, new: str) -> None:
+    """Which columns there are is not known: none is added or removed by name, and the report says why."""
+
+    def named(project: dict[str, Any]) -> dict[str, Any]:
+        node = project["nodes"]["model.shop.looped"]
+        node["raw_code"] = node["raw_code"].replace(" as k{%", " as k_{{ k }}{%").replace(" as m{%", " as m_{{ k }}{%")
+        return project
+
+    base, head = _project(), _project()
+    _replace("looped", old, new)(head)
+    sides = (("base", named(base)), ("head", named(head)))
+    found = diff_revisions(*(write(tmp_path / name, side) for name, side in sides))
+    (looped,) = found.edited
+    assert {one.name: one.effects[0] for one in looped.columns} == {
+        "id": ColumnEffect.ROWS, "day": ColumnEffect.ROWS, "*": ColumnEffect.VALUE,
+    }  # fmt: skip
+    assert LOOP in looped.reasons
+    assert looped.rebuild == "its definition is edited"
+    assert [names for names, _, _ in groups_of(found, looped)] == ["id, day", "(further columns)"]

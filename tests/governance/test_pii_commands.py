@@ -251,3 +251,32 @@ def test_a_part_that_a_temporary_table_of_a_log_takes_is_named(tmp_path: Path) -
     done = lineage("pii", "where", "crm.people.ssn", *store)
     assert "mart.x.last4, mart.y.last4 count as unmasked, but the SQL that computes them" in " ".join(done.err.split())
     assert "count as unmasked" not in lineage("pii", "where", "crm.people.email", *store).err
+
+
+@pytest.mark.parametrize(
+    ("behind", "is_named"),
+    [
+        ("create view c as select decrypt(e, 'k')::varchar as mail from m", True),
+        (
+            "create view b as select e as x from m; create view c as select upper(try_decrypt(x, 'k')) as mail from b",
+            True,
+        ),
+        ("create view b as select decrypt(e, 'k') as x from m; create view c as select x as mail from b", True),
+        ("create view c as select decrypt(encrypt(email, 'k'), 'k') as mail from p", True),
+        ("create view c as select e as mail from m", False),
+        ("create view c as select sha2(decrypt(email, 'k')) as mail from p", False),
+        ("create view c as select decrypt(email, 'k') as mail from p", False),
+    ],
+)
+def test_what_is_decrypted_is_not_said_to_be_safe(tmp_path: Path, behind: str, is_named: bool) -> None:
+    (tmp_path / "a.sql").write_text(
+        f"create table p (email varchar); create table m as select encrypt(email, 'k') as e from p; {behind};"
+    )
+    store = tmp_path / "graph.db"
+    assert lineage("ingest", "sql", tmp_path / "a.sql", "-d", "snowflake", "--store", store).code == 0
+    nowhere = lineage("pii", "where", "C.MAIL", "--store", store).out
+    assert nowhere == "C.MAIL (no tag) is in no other column that is known\n"  # and no table without rows
+    assert ("what is decrypted" in lineage("pii", "where", "P.EMAIL", "--store", store).err) == is_named
+    assert lineage("tag", "add", "P.EMAIL", "email", "--store", store).code == 0
+    said = " ".join(lineage("pii", "report", "--store", store).out.split())
+    assert ("C.MAIL: masked on their way, but by SQL that decrypts they may be in clear" in said) == is_named

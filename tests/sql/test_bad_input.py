@@ -129,6 +129,12 @@ def test_a_parse_error_says_where_and_keeps_the_rest() -> None:
     assert "secret" not in str(diagnostic)
 
 
+def test_a_parse_error_has_the_same_words_each_time() -> None:
+    """sqlglot names one of the missing parts, in the order of a set."""
+    [statement] = extract("SELECT a FROM t WHERE and", "postgres")
+    assert [one.message for one in statement.diagnostics] == ["a part of And is missing, found `and`"]
+
+
 def test_an_open_string_costs_the_statement_that_it_stands_in() -> None:
     good, bad = extract(f"{GOOD};\nSELECT 'never closed; FROM t", "postgres")
     assert good.completeness == "full"

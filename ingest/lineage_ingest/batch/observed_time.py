@@ -30,6 +30,8 @@ def observed_time(
     now = now or datetime.now(UTC)
     latest = _last_stated(store, files)
     if given is not None:
+        if given > now:
+            return given, f"{given:%Y-%m-%d %H:%M} is in the future: until then, what other ingests state is history"
         if latest is None or latest <= given:
             return given, None
         return given, f"what was observed later (up to {latest:%Y-%m-%d %H:%M}) stays current; this ingest is history"

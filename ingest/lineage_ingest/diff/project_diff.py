@@ -25,7 +25,7 @@ from lineage_ingest.diff.definitions.forms import Form
 from lineage_ingest.diff.definitions.table_definitions import TEMPLATE_OF_LATER_BUILDS, Build
 from lineage_ingest.diff.effects.consumer_columns import ConsumerColumns
 from lineage_ingest.diff.effects.consumers import AffectedConsumer, affected_consumers, owner_of, tests_to_run
-from lineage_ingest.diff.effects.edges import MissingRead, project_edges
+from lineage_ingest.diff.effects.edges import MissingRead, ProjectEdges, project_edges
 from lineage_ingest.diff.effects.personal_data import NewCarrier, is_any_tagged, is_tagged_otherwise, new_carriers
 from lineage_ingest.diff.effects.readers import TableReach, find_reach
 from lineage_ingest.diff.effects.unmasked_columns import with_unmasked_columns
@@ -59,7 +59,7 @@ class Risk(StrEnum):
     """What a change of a column means for those who read it. Nothing is called safe: not all readers are known."""
 
     BREAKING = "breaking"
-    """It is gone, or has another type, and somebody is known to read it."""
+    """It is gone, or has another type, and somebody is known to read it; or its own SQL reads what is gone."""
     POSSIBLY_BREAKING = "possibly breaking"
     """Likewise, and no reader is known."""
     CHANGES = "changes content"
@@ -114,6 +114,8 @@ class ProjectDiff:
         """Return what a column's change means for its readers."""
         if column.effect is ColumnEffect.ADDED:
             return Risk.ADDS
+        if any(one.table == table.name for one in self.missing):
+            return Risk.BREAKING
         if column.effect not in (ColumnEffect.REMOVED, ColumnEffect.RENAMED, ColumnEffect.TYPE):
             return Risk.CHANGES
         name = column.earlier or column.name
@@ -121,6 +123,15 @@ class ProjectDiff:
         known = reach is not None and name in reach.read_columns
         inside = any(one.name.lower().rpartition(".")[2].strip('"') == name.lower() for one in self.missing)
         return Risk.BREAKING if known or inside else Risk.POSSIBLY_BREAKING
+
+    def risk_of_table(self, table: TableDiff) -> Risk:
+        """Return what it means for its readers that a table is added, removed or renamed."""
+        if table.effect is TableEffect.ADDED:
+            return Risk.ADDS
+        reach = self.reach.get(table.key) if self.reach is not None else None
+        before = table.name_before or table.name
+        inside = any(one.name == before or one.name.startswith(f"{before}.") for one in self.missing)
+        return Risk.BREAKING if inside or (reach is not None and reach.read_columns) else Risk.POSSIBLY_BREAKING
 
     @property
     def is_empty(self) -> bool:
@@ -177,6 +188,9 @@ def _gone(table: TableDiff) -> Iterator[str]:
         yield f"{table.earlier}: renamed to {name}"
     elif table.effect is TableEffect.REMOVED and not table.columns:
         yield f"{table.title}: removed"
+    is_unknown = any(one.name == "*" and one.effect is ColumnEffect.ADDED for one in table.columns)
+    if is_unknown and any(ColumnEffect.VALUE in one.effects for one in table.columns):
+        yield f"{table.title}: which columns it has now is not known"
 
 
 def shown_column(name: str) -> str:
@@ -206,7 +220,11 @@ def diff_projects(
     notify("tracing", 0, None)
     edges = project_edges(base, head, _tables_to_trace((base, head), compared, store, pii_tag))
     missing = sorted(
-        {*_new_missing(edges[0].missing(), edges[1].missing(), tables), *_reads_of_removed(base, head, after)}
+        {
+            *_new_missing(edges[0].missing(), edges[1].missing(), tables),
+            *_reads_of_removed(base, head, after),
+            *_reads_of_dropped_columns(edges[1], tables),
+        }
     )
     tables = with_unmasked_columns(tables, edges)
     carriers = new_carriers((base, head), edges, tables, pii_tag, store)
@@ -225,7 +243,8 @@ def diff_projects(
         extras["reach"] = find_reach(store, base, known)
     errors = tuple(f"{side.label}: {problem}" for side in (base, head) for problem in side.project.problems)
     notices = (
-        *errors, *_empty(base, head), *_unparsed(after, named), *_reordered(tables), *_not_compared(base, head, tables),
+        *errors, *_empty(base, head), *_unparsed(after, named), *_unparsed_statements(base, head),
+        *_reordered(tables), *_not_compared(base, head, tables),
         *_compiled_otherwise(base, head, tables),
         *_kept_tables(head, tables), *_unordered(head, tables), *_written_by_hooks(base, head, tables),
         *_notices(base, head),
@@ -289,6 +308,19 @@ def _reads_of_removed(base: Revision, head: Revision, after: Mapping[str, Form])
                     yield MissingRead(form.definition.name, name, f"the project no longer makes {name}")
 
 
+def _reads_of_dropped_columns(edges: ProjectEdges, tables: Mapping[str, TableDiff]) -> Iterator[MissingRead]:
+    """Yield what views read of columns that a later statement of the folder drops or renames."""
+    views = {one.name for one in tables.values() if one.build is Build.VIEW}
+    dropped = {(one.name, column.earlier or column.name)
+               for one in tables.values() if one.effect is TableEffect.CHANGED
+               for column in one.columns
+               if column.effect is ColumnEffect.REMOVED or column.effect is ColumnEffect.RENAMED}  # fmt: skip
+    for view, statement in edges.statements if dropped else ():
+        read = {(one.source.table, str(one.source.column)) for one in statement.edges} if view in views else set()
+        for table, column in sorted(read & dropped):
+            yield MissingRead(view, f"{table}.{column}", f"a later statement drops {column}")
+
+
 def _unparsed(after: Mapping[str, Form], tables: Mapping[str, TableDiff]) -> Iterator[str]:
     """Yield what could not be parsed of the tables that an edit touches."""
     for key, form in after.items():
@@ -297,6 +329,14 @@ def _unparsed(after: Mapping[str, Form], tables: Mapping[str, TableDiff]) -> Ite
                 f"{tables[key].title}: its SQL does not parse, so that it is compared by its text and its columns are "
                 f"not known: {form.problem}"
             )
+
+
+def _unparsed_statements(base: Revision, head: Revision) -> Iterator[str]:
+    """Yield the statements of one side that do not parse and may do anything: what is read after them may differ."""
+    for side, other in ((base, head), (head, base)):
+        for key, text in side.project.unparsed.items():
+            if key not in other.project.unparsed:
+                yield f"{side.label}: {text}: it does not parse, and may change what any statement means"
 
 
 def _empty(base: Revision, head: Revision) -> Iterator[str]:
@@ -397,6 +437,8 @@ def _needed(manifest: ManifestJson, key: str) -> set[str]:
 
 def _notices(base: Revision, head: Revision) -> Iterator[str]:
     if base.manifest is None or head.manifest is None:
+        if head.naming.dialect.name == "ansi":
+            yield "no dialect given: ansi; give --dialect if the files are of a product"
         return
     versions = base.manifest.dbt_version, head.manifest.dbt_version
     if versions[0] != versions[1]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
@@ -133,9 +134,11 @@ def path(
             routes += shortest_paths(opened, source, target, limit=1, options=flows)
         if not routes:
             note(f"no path from {source.name} to {target.name} within {counted(edges.max_hops, 'hop')}", "yellow")
-            note_times(opened, options.as_of, source, target)
+            if shortest_paths(opened, target, source, limit=1, options=options):
+                note(f"there is one the other way: lineage path {shlex.join((target.name, source.name))}", "yellow")
             note_former_holders(opened, options.as_of, "path", source, target)
             note_namesakes(opened, [source, target])
+        note_times(opened, options.as_of, source, target)
         if edges.as_of is None:
             note_broken_reads(opened, broken_reads(opened, _tables_between(opened, source, target, routes, options)))
         found_in = _jobs_of(opened, routes)

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from lineage.cli.answer_notes import note_broken_reads
+from lineage.cli.answer_notes import note_broken_reads, note_retired
 from lineage.cli.name_argument import NameArgument
 from lineage.cli.store_options import FormatOption, RowsOption, StoreOption
 from lineage.cli.traversal_flags import AsOfOption
@@ -96,6 +96,7 @@ def show(
         facts = _facts(opened, dataset)
         broken = broken_reads(opened, [target.dataset])
         note_broken_reads(opened, broken)
+        note_retired(opened, [target])
     if output.is_for_people:
         article = "an" if str(dataset.kind)[0] in "aeiou" else "a"
         say(f"{dataset.display_name} is {article} {dataset.kind} of {dataset.namespace}", subject=dataset.display_name)

@@ -58,7 +58,9 @@ _EDGES = Look(
     cuts=("subtype", "source"),
     phrases={"kind": "{}", "subtype": "{}", "target": "→ {}", "place": "at {}"},
 )
-_TABLES = Look(names=("destination", "other_destinations", "upstream"), cuts=("destination",))
+_TABLES = Look(
+    names=("destination", "other_destinations", "upstream"), cuts=("destination",), phrases={"place": "at {}"}
+)
 
 
 @with_option_groups()
@@ -131,6 +133,7 @@ def tables(
     statements = _resolve(texts, options, schemas, jobs)
     written = _written_names(statements, schemas, options.naming) if output.is_for_people else {}
     several = any(statement.other_targets for statement in statements)
+    with_file = len({statement.source for statement in statements}) > 1
     rows = [
         (
             number,
@@ -139,11 +142,12 @@ def tables(
             *([[written.get(name, name) for name in one.other_targets]] if several else []),
             [written.get(name, name) for name in one.sources],
             _completeness_of_tables(one),
+            *([_place(one, one.span, with_file)] if with_file else []),
         )
         for number, one in enumerate(statements, 1)
     ]
-    others = ("other_destinations",) if several else ()
-    columns = ("statement", "operation", "destination", *others, "upstream", "completeness")
+    others, place = ("other_destinations",) if several else (), ("place",) if with_file else ()
+    columns = ("statement", "operation", "destination", *others, "upstream", "completeness", *place)
     print_listing(columns, rows, output, _TABLES)
     _finish(statements, problems, texts, dialect)
 

@@ -137,15 +137,27 @@ def diagnostics(
     with open_store(store, read_only=True) as opened:
         job = None if job is None else _whole_key(opened, job)
         found = _diagnostics(opened, code, severity, source, project, job)
+        unknown = "" if found else _unknown_of(opened, source, project, job)
     shown = found[: limit or None]
     rows = (
         (_severity(one), one.diagnostic.code, _place(one), one.diagnostic.message, one.diagnostic.hint) for one in shown
     )
     look = Look(words=("message", "hint"), cuts=("place",), shortened=("place",), phrases={"message": "{}"})
     values = [_diagnostic_values(one) for one in shown]
-    print_listing(_FOUND, rows, output, look, values=lambda: values, empty="no diagnostic matches")
+    print_listing(_FOUND, rows, output, look, values=lambda: values, empty=unknown or "no diagnostic matches")
     if len(shown) < len(found):
         note(f"… and {len(found) - len(shown):,} more; --limit 0 lists all")
+
+
+def _unknown_of(store: GraphStore, source: str | None, project: str | None, job: str | None) -> str:
+    """Return what of a selection the graph does not know: nothing can be said of it; empty if it knows all."""
+    asked = (
+        ("SQL files of project", project, JobSelection(project=project)),
+        ("file", source, JobSelection(source=source)),
+        ("job", job, JobSelection(job=job)),
+    )
+    unknown = [f"{what} {name!r}" for what, name, one in asked if name is not None and not store.select_jobs(one)]
+    return f"the graph has no {' and no '.join(unknown)}: lineage jobs lists what it has" if unknown else ""
 
 
 def _whole_key(store: GraphStore, text: str) -> str:

@@ -169,11 +169,12 @@ def where(
 def _print_source(made: PiiReport, source: SourceColumn) -> None:
     classes = ", ".join(one.name for one in source.tags) or "no tag"
     counts = ", ".join(f"{source.by_exposure[one]:,} {one}" for one in EXPOSURES if source.by_exposure[one])
-    say(f"{source.name} ({classes}) is in {counted(len(source.holders), 'other column')}: {counts or 'none'}",
-        subject=source.name)  # fmt: skip
+    holders = f"{counted(len(source.holders), 'other column')}: {counts}" if counts else "no other column that is known"
+    say(f"{source.name} ({classes}) is in {holders}", subject=source.name)
     for sentence in source.own.protection.sentences:
         note(f"in the warehouse: {sentence}")
-    _print_holders(made, with_source=False)
+    if source.holders:
+        _print_holders(made, with_source=False)
     for one in source.influenced:
         note(f"it decides about {one.name} ({', '.join(one.how)}){', masked' if one.masked else ''}")
     _print_ends([source])

@@ -419,8 +419,27 @@ def _blind_spots(
     if unseen:
         why = "the SQL that computes them is not in the graph: temporary tables of a log, jobs without SQL"
         yield BlindSpot("what some columns show", f"{_first_names(unseen)} count as unmasked, but {why}")
+    decrypted = {each.name for one in sources for each in one.holders if _is_decrypted(each)}
+    if decrypted:
+        why = f"{_first_names(decrypted)}: masked on their way, but by SQL that decrypts they may be in clear"
+        yield BlindSpot("what is decrypted", why)
     if classification.pending:
         yield BlindSpot("pending tags", f"of columns that are not known: {len(classification.pending):,}")
+
+
+_DECRYPTS = re.compile(r"(?:decrypt|detokeni[sz]e|unmask)\w*\s*\(", re.IGNORECASE)
+"""A call that gives back what a mask has hidden; of which mask, its arguments do not say."""
+_DECRYPTS_AGAIN = re.compile(_DECRYPTS.pattern + r".*(?:encrypt|tokeni[sz]e)", re.IGNORECASE | re.DOTALL)
+
+
+def _is_decrypted(holder: Holder) -> bool:
+    """Return whether a column counts as masked, though a function decrypts the value behind its mask."""
+    masks = [number for number, step in enumerate(holder.path) if step.exposure is Exposure.MASKED]
+    if holder.exposure is not Exposure.MASKED or not masks:
+        return False
+    first, *behind = holder.path[masks[0] :]
+    again = any(_DECRYPTS.search(text) for step in behind for text in step.proof.sql)
+    return again or any(_DECRYPTS_AGAIN.search(text) for text in first.proof.sql)
 
 
 def _is_unseen(step: ProvenStep, facts: ReportFacts) -> bool:

@@ -51,6 +51,7 @@ class StatementPurpose:
     `placeholders` are those of a template. `decided` is what else decides its rows, each with a digest. `drops`: no
     table is left. `alterations` are changes of its columns; None if it may change them in another way. `fills`: it is
     a MERGE, or an INSERT of a query, whose text says what it writes; `by_position`: an INSERT that names no columns.
+    `problem` says why it does not parse, `line` where.
     """
 
     purpose: Purpose
@@ -69,6 +70,8 @@ class StatementPurpose:
     alterations: tuple[ColumnAlteration, ...] | None = None
     fills: bool = False
     by_position: bool = False
+    problem: str | None = None
+    line: int = 1
 
 
 def read_purposes(text: str, name: str, naming: Naming) -> Iterator[StatementPurpose]:
@@ -139,7 +142,9 @@ class _ReadStatement:
 
     def does(self, purpose: Purpose, table: str | None = None, reads: tuple[str, ...] = ()) -> StatementPurpose:
         text = self.parsed.text[self.parsed.span.start : self.parsed.span.end]
-        return StatementPurpose(purpose, text, self.digest, table, reads)
+        problem = self.parsed.problem if self.parsed.read_from is not ReadFrom.NO_LINEAGE else None
+        why, at = (None, self.parsed.span) if problem is None else (problem.message, problem.span or self.parsed.span)
+        return StatementPurpose(purpose, text, self.digest, table, reads, problem=why, line=at.line)
 
 
 def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPurpose:

@@ -70,8 +70,8 @@ def mispaired_quotes_at(tokens: list[Token]) -> int | None:
 def _without_sql(message: str) -> str:
     """Return sqlglot's message without what it quotes of the SQL, which may be a literal, and without class names."""
     message = re.sub(r" for <class '[\w.]*?(\w+)'>", r" in \1", message)
-    if re.fullmatch(r"Required keyword: '\w+' missing in \w+", message):
-        return message
+    if lacking := re.fullmatch(r"Required keyword: '\w+' missing in (\w+)", message):
+        return f"a part of {lacking[1]} is missing"  # which one sqlglot names first is chance
     head = _QUOTES_SQL.split(message, maxsplit=1)[0].rstrip(" ,.")
     return head or "this is not SQL of the dialect"
 

@@ -121,3 +121,33 @@ select a, x from (select a, b, c, upper(c) as d from t) pivot (sum(b) for d in (
 select a, x from (select a, b, c from t) pivot (sum(b) for c in ('p' as x))
 -- and
 select a, x from (select a + 1 as a, b, c from t) pivot (sum(b) for c in ('p' as x))
+
+-- an alias with the name of a column that the table may have, bigquery [c] {bigquery}
+select concat(a, c) as k, upper(c) as c from w
+-- and
+select concat(a, c) as k, lower(c) as c from w
+
+-- an alias with the name of a column that the table may have, postgres [c] {postgres}
+select concat(a, c) as k, upper(c) as c from w
+-- and
+select concat(a, c) as k, lower(c) as c from w
+
+-- an alias with the name of a column that the table may have, snowflake [K, C] {snowflake}
+select concat(a, c) as k, upper(c) as c from w
+-- and
+select concat(a, c) as k, lower(c) as c from w
+
+-- an alias with the name of a column that the table may have, ansi [k, c] {ansi}
+select concat(a, c) as k, upper(c) as c from w
+-- and
+select concat(a, c) as k, lower(c) as c from w
+
+-- an alias with the name of a column that the table may have, in WHERE [c] {postgres}
+select a, upper(c) as c from w where c > 1
+-- and
+select a, lower(c) as c from w where c > 1
+
+-- an alias with the name of a column that the table may have, in ORDER BY [c, rows] {postgres}
+select a, upper(c) as c from w order by c limit 1
+-- and
+select a, lower(c) as c from w order by c limit 1

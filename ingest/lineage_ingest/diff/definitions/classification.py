@@ -11,7 +11,7 @@ from lineage.sql.canonical.forms.table_form import ValueForm
 from lineage.sql.canonical.readers.value_forms import UNKNOWN_FUNCTION
 from lineage_ingest.diff.definitions.changed_clauses import changed_clauses
 from lineage_ingest.diff.definitions.forms import Form
-from lineage_ingest.diff.definitions.table_definitions import Build
+from lineage_ingest.diff.definitions.table_definitions import NOT_KNOWN, Build
 from lineage_ingest.diff.definitions.type_names import cuts_the_same, holds_every_value, is_same_type
 
 __all__ = ["ORDER_OF_COLUMNS", "ColumnDiff", "ColumnEffect", "TableDiff", "TableEffect", "compare_forms"]
@@ -125,6 +125,15 @@ def compare_forms(
             diff = replace(diff, effect=TableEffect.RENAMED, earlier=earlier.definition.name,
                            rebuild=_rebuild(form, "it is renamed"))  # fmt: skip
         upstream = tuple(one for one in form.reads if one in found and found[one].is_content)
+        if (
+            earlier is not None
+            and diff.effect is TableEffect.AFFECTED
+            and not upstream
+            and earlier.definition.text != form.definition.text
+        ):  # by a macro: as it is written, it is the same
+            own = tuple(replace(one, is_own=True) for one in diff.columns)
+            why = diff.rebuild and "its definition is edited"
+            diff = replace(diff, effect=TableEffect.CHANGED, columns=own, rebuild=why)
         before = earlier.definition.name if earlier is not None else None
         found[key] = replace(diff, upstream=upstream, name_before=before)
     _rebuild_for_positions(base, head, renamed, found)
@@ -247,6 +256,8 @@ def _compared(base: Form, head: Form) -> TableDiff:
     if order:
         reasons.append("the order of its rows")
     reasons += dict.fromkeys(head.definition.doubts or base.definition.doubts)
+    if any(one.is_content for one in columns):
+        reasons += dict.fromkeys(head.definition.guesses or base.definition.guesses)
     edited = own_rows or order or bool(settings or applied)
     effect = _effect_of(columns, is_edited=edited, differs=order or bool(settings or applied))
     if effect is TableEffect.UNCHANGED and differing_text:
@@ -255,7 +266,7 @@ def _compared(base: Form, head: Form) -> TableDiff:
     same = len(_named(head)) - there if columns else 0
     clauses = _clauses(base, head, rows=rows, own_rows=own_rows, order=order)
     diff = replace(_diff(head, effect, columns, *reasons), same_columns=same, clauses=clauses)
-    why = _why_rebuild(base, head, columns, rows or order, bool(settings))
+    why = _why_rebuild(base, head, columns, rows or order, settings)
     if why is not None:
         history = any(side.definition.build.is_kept for side in (base, head))
         return replace(diff, rebuild=_rebuild(head, why), full_refresh=history)
@@ -285,8 +296,10 @@ def _settings(base: Form, head: Form, *kinds: str) -> list[str]:
     reasons = []
     for what in kinds or ("content", "physical"):
         before, after = dict(getattr(base.definition, what)), dict(getattr(head.definition, what))
-        reasons += [_reason(name) for name in sorted(before.keys() | after.keys())
-                    if before.get(name) != after.get(name)]  # fmt: skip
+        for name in sorted(before.keys() | after.keys()):
+            values = before.get(name), after.get(name)
+            if values[0] != values[1] and NOT_KNOWN not in values:
+                reasons.append(_reason(name))
     return list(dict.fromkeys(reasons))
 
 
@@ -307,25 +320,27 @@ def _reason(setting: str) -> str:
     return f"its {setting}" if setting.startswith(("template", "SQL ")) else f"setting `{setting}`"
 
 
-def _why_rebuild(base: Form, head: Form, columns: Collection[ColumnDiff], rows: bool, settings: bool) -> str | None:
+def _why_rebuild(
+    base: Form, head: Form, columns: Collection[ColumnDiff], rows: bool, settings: Sequence[str]
+) -> str | None:
     """Return why a table must be built again; None if what is stored of it is still right.
 
     `rows`: its row set, or their order, differs. A definition may be edited so that both are what they were: it reads
     a model of another name that contains the same, or a condition has moved here from upstream.
     """
     if settings:
-        return "its settings differ"
+        is_template = not any(one.startswith("setting ") for one in settings)  # or a macro
+        return "its definition is edited" if is_template else "its settings differ"
     is_query = head.definition.build in (Build.VIEW, Build.CONSUMER, Build.EPHEMERAL)
     own_rows = base.own.rows != head.own.rows or base.own.order != head.own.order
+    is_edited = not head.definition.is_same(base.definition)
     if own_rows and (rows or is_query):
-        return "its row set is edited"
+        return "its row set is edited" if is_edited else "what it reads differs"
     content = [one for one in columns if one.is_content]
     values = [one for one in content if one.effects != (ColumnEffect.ROWS,)]
     if is_query:
         if base.own.rest != head.own.rest or _own_values(base) != _own_values(head):
-            return (
-                "its definition is edited" if not head.definition.is_same(base.definition) else "what it reads differs"
-            )
+            return "its definition is edited" if is_edited else "what it reads differs"
         return "the columns that it reads differ" if values else None  # its rows are read when it is
     if not content:
         return None
@@ -350,6 +365,11 @@ def _columns(base: Form, head: Form, rows: bool, own_rows: bool, differing_text:
             found = [ColumnEffect.RENAMED, *_value_effects(before[renamed[name]], value, types), *every]
             yield ColumnDiff(name, tuple(found), differing_text, renamed[name], types)
         elif name not in before:  # of an unedited definition: a column of its `SELECT *`
+            was = base.full.find(name) if name != "*" else None  # it may have been one of the further columns
+            if was is not None and was.digest == value.digest:
+                if every:
+                    yield ColumnDiff(name, every, differing_text)
+                continue
             yield ColumnDiff(name, (ColumnEffect.ADDED, *every), differing_text)
         else:
             earlier = before[name]
@@ -363,9 +383,14 @@ def _columns(base: Form, head: Form, rows: bool, own_rows: bool, differing_text:
             if value.type != earlier.type and types == (None, None):
                 types = earlier.type, value.type
             yield ColumnDiff(name, tuple(dict.fromkeys(found)), is_own, types=types)
-    for name in before:
-        if name not in after and name not in renamed.values():
+    for name, value in before.items():
+        if name in after or name in renamed.values():
+            continue
+        now = head.full.find(name) if name != "*" else None  # it may be one of the further columns
+        if now is None:
             yield ColumnDiff(name, (ColumnEffect.REMOVED,), differing_text)
+        elif effects := tuple(dict.fromkeys((*_value_effects(value, now, (None, None)), *every))):
+            yield ColumnDiff(name, effects, differing_text)
 
 
 def _named(form: Form) -> dict[str, ValueForm]:

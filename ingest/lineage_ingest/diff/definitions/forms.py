@@ -143,9 +143,9 @@ class ProjectForms:
         physical = digest("physical", [list(pair) for pair in definition.physical])
         problems = (one.problem for each in sql for one in each.statements if one.problem is not None)
         problem = next((found.message for found in problems), None)
-        self.forms[key] = Form(
-            definition, full, own, full.built(physical), text, self._reads[key], self._names[key], problem
-        )
+        is_stored = definition.build not in (Build.VIEW, Build.EPHEMERAL)
+        stored = full.built(physical, is_stored=is_stored)
+        self.forms[key] = Form(definition, full, own, stored, text, self._reads[key], self._names[key], problem)
         self._sql.pop(key)
 
     def _reads_the_same(self, key: str, earlier: Form) -> bool:
@@ -241,9 +241,10 @@ def _cast(form: TableForm, types: Mapping[str, str]) -> TableForm:
 
 
 def _in_order(form: TableForm, names: Sequence[str]) -> TableForm:
-    """Return a table with its columns in the order of a contract; as it is if that does not name all of them."""
+    """Return a table with its columns in the order of a contract or a CREATE; as it is if not all are named there."""
     places = {name: number for number, name in enumerate(names)}
-    if form.is_open or sorted(places) != sorted(name for name, _ in form.columns):
+    own = {name for name, _ in form.columns}
+    if form.is_open or len(own) < len(form.columns) or not own <= places.keys():
         return form
     return replace(form, columns=tuple(sorted(form.columns, key=lambda one: places[one[0]])), is_ordered=True)
 

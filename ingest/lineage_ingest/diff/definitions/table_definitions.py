@@ -11,10 +11,13 @@ from lineage.model.names import Naming
 from lineage.sql.canonical.forms.table_form import TableForm
 from lineage.sql.parse.alterations import ColumnAlteration
 
-__all__ = ["TEMPLATE_OF_LATER_BUILDS", "Build", "TableDefinition", "ProjectRevision"]
+__all__ = ["NOT_KNOWN", "TEMPLATE_OF_LATER_BUILDS", "Build", "TableDefinition", "ProjectRevision"]
 
 TEMPLATE_OF_LATER_BUILDS = "SQL of later builds"
 """The setting of an incremental model of which only the SQL of one build is known: a digest of its template."""
+
+NOT_KNOWN = ""
+"""The value of a setting in SQL that does not parse: it is not compared."""
 
 
 class Build(StrEnum):
@@ -69,9 +72,11 @@ class TableDefinition:
     contract: Mapping[str, str] = field(default_factory=dict)
     """Types that a build casts its columns to, whatever its SQL returns."""
     column_order: tuple[str, ...] = ()
-    """The columns in the order in which a contract creates the table, whatever that of its SQL is."""
+    """The columns in the order in which a contract or a CREATE makes the table, whatever that of its SQL is."""
     doubts: tuple[str, ...] = ()
     """Why its SQL is not known for certain: then its text is compared as a whole."""
+    guesses: tuple[str, ...] = ()
+    """What of its template is not known, though its SQL is compared: a loop that is read once."""
     written: str | None = None
     """The text that people wrote, where `text` is made of it."""
     unread: str | None = None
@@ -102,3 +107,5 @@ class ProjectRevision:
     problems: tuple[str, ...] = ()
     functions: frozenset[str] = frozenset()
     """The user's functions whose value depends on their arguments alone."""
+    unparsed: Mapping[str, str] = field(default_factory=dict)
+    """Statements that do not parse and of which it is not known what they write, for people, by their digests."""

@@ -72,12 +72,10 @@ def _edited(diff: ProjectDiff) -> Iterator[str]:
 
 def _groups(diff: ProjectDiff, table: TableDiff) -> Iterator[tuple[str, str, str]]:
     if table.effect in (TableEffect.ADDED, TableEffect.REMOVED):
-        yield all_columns(len(table.columns)), f"table {table.effect}", (
-            "adds" if table.effect is TableEffect.ADDED else "possibly breaking"
-        )  # fmt: skip
+        yield all_columns(len(table.columns)), f"table {table.effect}", str(diff.risk_of_table(table))
         return
     if table.effect is TableEffect.RENAMED:
-        yield "", f"table renamed from {table.earlier}", "possibly breaking"
+        yield "", f"table renamed from {table.earlier}", str(diff.risk_of_table(table))
     if table.reasons:
         yield "", "; ".join(table.reasons), ""
     for names, change, risk in groups_of(diff, table):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lineage_ingest.diff.definitions.classification import TableEffect
-from lineage_ingest.diff.project_diff import ProjectDiff, Risk
+from lineage_ingest.diff.project_diff import ProjectDiff
 from lineage_ingest.diff.reports.selection import dbt_commands
 from lineage_ingest.diff.reports.wording import all_columns, groups_of, reader_lines, what_else
 
@@ -18,11 +18,12 @@ def diff_rows(diff: ProjectDiff) -> Iterator[tuple[object, ...]]:
     """Yield a row for each change of a table's columns: the edited tables first, then those downstream."""
     for table in (*diff.edited, *diff.affected):
         if table.effect in (TableEffect.ADDED, TableEffect.REMOVED):
-            yield table.title, str(table.effect), all_columns(len(table.columns)), "", "", table.rebuild or ""
+            risk, names = str(diff.risk_of_table(table)), all_columns(len(table.columns))
+            yield table.title, str(table.effect), names, f"table {table.effect}", risk, table.rebuild or ""
             continue
         groups = [(names, change, str(risk)) for names, change, risk in groups_of(diff, table)]
         if table.effect is TableEffect.RENAMED:
-            groups.insert(0, ("", f"table renamed from {table.earlier}", str(Risk.POSSIBLY_BREAKING)))
+            groups.insert(0, ("", f"table renamed from {table.earlier}", str(diff.risk_of_table(table))))
         for names, change, risk in groups or [("", "; ".join(table.reasons), "")]:
             yield table.title, str(table.effect), names, change, risk, table.rebuild or ""
 

@@ -57,6 +57,9 @@ def groups_of(diff: ProjectDiff, table: TableDiff) -> Iterator[tuple[str, str, R
             lines.setdefault(key, []).append(shown_column(column.name))
     for (change, risk), names in lines.items():
         everything = len(names) > 1 and len(names) == len(table.columns) + table.same_columns
+        if everything and "*" in {column.name for column in table.columns}:  # their number is not known
+            yield "all columns", change, risk
+            continue
         yield (all_columns(len(names)) if everything else ", ".join(dict.fromkeys(names))), change, risk
 
 
@@ -79,7 +82,7 @@ def reader_lines(diff: ProjectDiff) -> Iterator[str]:
 def _readers_of(reach: TableReach | None) -> str:
     if reach is None or not reach.in_store:
         return "the store does not know this table: its readers are unknown"
-    return _known_readers(reach) or "no reader is known; there may be others"
+    return _known_readers(reach) or "no reader outside the project is known; there may be some"
 
 
 def _known_readers(reach: TableReach) -> str:

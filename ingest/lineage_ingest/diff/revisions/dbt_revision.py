@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from lineage_ingest.dbt.builds.hooks import hook_key
 from lineage_ingest.dbt.builds.row_matching import deciding_columns
 from lineage_ingest.dbt.project import DbtModel, DbtProject, DbtTable
 from lineage_ingest.dbt.request import ProjectRequest
-from lineage_ingest.dbt.templates.call_marks import CallMarks
+from lineage_ingest.dbt.templates.call_marks import CallMarks, without_marks
 from lineage_ingest.dbt.templates.project_variables import ProjectVariables
 from lineage_ingest.dbt.templates.raw_sql import RawSqlRenderer, RenderingMissingError
 from lineage_ingest.dbt.templates.template_parts import control_blocks, without_comments, without_settings
@@ -205,10 +206,11 @@ class _Reader:
         functions = tuple(key for key in node.depends_on.nodes if key in self._project.artifacts.manifest.functions)
         if behind := list(self._project.reads(functions)):
             doubts = (*doubts, f"functions that it calls read {name_list(behind, 3)}: it is compared as a whole")
-        return self._definition(
+        made = self._definition(
             model.table, text, build, later_text=later, reads=given.reads, doubts=doubts, more=more,
             written=raw_code or None, unread=unread,
         )  # fmt: skip
+        return replace(made, guesses=tuple(map(without_marks, guesses)))
 
     def _template_of(self, node: DbtNode) -> str:
         """Return a digest of a template, without settings and comments, and of the macros that it needs."""
@@ -300,7 +302,7 @@ class _Reader:
             tuple(settings), tuple(dict(others).items()),
             tuple(self._project.names.naming.dialect.fold_column(name, quoted=False) for name in names),
             relation, {**self._types_in_catalog(table), **contract}, contract if build in _CAST else {},
-            tuple(contract) if build in _CAST else (), doubts, written, unread, tuple(as_applied),
+            tuple(contract) if build in _CAST else (), doubts, (), written, unread, tuple(as_applied),
         )  # fmt: skip
 
     def _is_beside(self, node: DbtNode) -> bool:

@@ -160,7 +160,8 @@ def _git(text: str, *arguments: str, given: bytes = b"") -> bytes:
         raise GitRevisionError(f"git did not answer within {_SECONDS} seconds") from error
     if done.returncode:
         why = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise GitRevisionError(f"git knows no `{text}`: {why[-1] if why else 'no message'}{_advice()}")
+        said = next((line for line in why if line.startswith("fatal:")), why[-1] if why else "no message")
+        raise GitRevisionError(f"git knows no `{text}`: {said.removeprefix('fatal: ')}{_advice()}")
     return done.stdout
 
 

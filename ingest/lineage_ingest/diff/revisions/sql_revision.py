@@ -15,7 +15,7 @@ from lineage.model.text.name_lists import name_list
 from lineage.sql.canonical.forms.digests import digest
 from lineage.sql.canonical.forms.table_form import TableForm, ValueForm, base_table, opaque_table
 from lineage.sql.canonical.statement_purpose import Purpose, StatementPurpose, read_purposes
-from lineage_ingest.diff.definitions.table_definitions import Build, ProjectRevision, TableDefinition
+from lineage_ingest.diff.definitions.table_definitions import NOT_KNOWN, Build, ProjectRevision, TableDefinition
 from lineage_ingest.diff.revisions.statement_order import orders_that_count
 from lineage_ingest.sql_files.files.discovery import find_sql_files
 from lineage_ingest.sql_files.files.file_reader import read_sql_file
@@ -42,6 +42,7 @@ def sql_revision(
     by_table: dict[str, list[tuple[str, StatementPurpose]]] = {}
     ordered: list[tuple[str, StatementPurpose]] = []
     context: list[str] = []
+    unparsed: dict[str, str] = {}
     problems: list[str] = []
     root = folder.resolve()
     files = find_sql_files([folder])
@@ -60,6 +61,8 @@ def sql_revision(
                 by_table.setdefault(statement.table, []).append((source, statement))
             elif statement.purpose is Purpose.CONTEXT:
                 context.append(statement.digest)
+                if statement.problem is not None:
+                    unparsed[statement.digest] = f"{shown}:{statement.line}: {statement.problem}"
     content = (("functions and other statements of the folder", digest(context)),) if context else ()
     orders = orders_that_count(ordered)
     definitions: dict[str, TableDefinition] = {}
@@ -79,7 +82,7 @@ def sql_revision(
         one.name: base_table(one.name, [(column.name, column.data_type) for column in one.columns])
         for one in catalog.qualified(naming)
     }
-    return ProjectRevision(label, naming, definitions, tables, tuple(problems))
+    return ProjectRevision(label, naming, definitions, tables, tuple(problems), unparsed=unparsed)
 
 
 def _definition(
@@ -91,9 +94,10 @@ def _definition(
     """Return the definition that statements make: one query, a declaration, maybe with what fills it, or several."""
     dropped, statements = _parts(statements)
     source, first = statements[0]
-    physical: tuple[tuple[str, str], ...] = (
-        ("how it is stored", digest([statement.settings for _, statement in statements if statement.settings])),
-    )
+    stored = digest([statement.settings for _, statement in statements if statement.settings])
+    if any(statement.problem is not None for _, statement in statements):
+        stored = NOT_KNOWN
+    physical: tuple[tuple[str, str], ...] = (("how it is stored", stored),)
     if cascades := [one.digest for _, one in dropped if "CASCADE" in one.text.upper()]:  # with what reads the table
         physical = (*physical, ("what is dropped with it", digest(cascades)))
     if any(statement.placeholders for _, statement in statements):
@@ -131,9 +135,11 @@ def _declared(common: TableDefinition, declaration: StatementPurpose) -> TableDe
 def _declared_and_filled(
     common: TableDefinition, declaration: StatementPurpose, filling: StatementPurpose
 ) -> TableDefinition:
-    names = tuple(one.name for one in declaration.columns) if filling.by_position else ()
+    declared = tuple(str(one.name) for one in declaration.columns)
     content = (*common.content, ("its CREATE TABLE", declaration.digest))
-    return replace(common, text=filling.text, content=content, names=names)
+    if filling.by_position:
+        return replace(common, text=filling.text, content=content, names=declared)
+    return replace(common, text=filling.text, content=content, column_order=declared)
 
 
 def _made_in_order(common: TableDefinition, statements: _Statements, naming: Naming) -> TableDefinition:
@@ -179,6 +185,10 @@ def _doubt(statements: _Statements) -> str:
     """Return why a table that several statements make is compared as a whole."""
     files = sorted({path for path, _ in statements})
     where = f"{len(files)} files ({name_list(files, 3)})" if files[1:] else files[0]
+    for path, statement in statements:
+        if statement.problem is not None:
+            where = f"{path}:{statement.line}"
+            return f"its SQL does not parse ({where}: {statement.problem}), so that it is compared by its text"
     if len(statements) == 1:
         why = "is an INSERT without a list of columns" if statements[0][1].by_position else "is no definition"
         return f"its statement in {where} {why}: it is compared by its text"

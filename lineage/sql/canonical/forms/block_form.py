@@ -67,6 +67,8 @@ class BlockForm:
         """How often each volatile value is computed in the select list."""
         self.sees_aliases = False
         """Whether a name may be an alias although a column of FROM has the name."""
+        self.columns_first = False
+        """Whether no alias is visible here: a name is a column of FROM if one may have it."""
 
     def chain(self) -> Iterator[BlockForm]:
         """Yield this block and the enclosing ones, innermost first."""

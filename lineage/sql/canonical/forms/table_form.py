@@ -124,8 +124,8 @@ class TableForm:
         own = [*names, *(name for name, _ in self.columns[len(names) :])]
         return replace(self, columns=tuple(zip(own, (value for _, value in self.columns), strict=True)))
 
-    def built(self, *more: str) -> TableForm:
-        """Return it as the table that one build makes of it.
+    def built(self, *more: str, is_stored: bool = True) -> TableForm:
+        """Return it as the table that one build makes of it; a view (`is_stored` is false) has the time of its reader.
 
         What each build makes otherwise, although nothing that it is made of differs, is the same only if the whole
         table is: then it need not be built again. Which of several equal rows comes first depends on the rows and
@@ -133,12 +133,15 @@ class TableForm:
         """
         by_name = sorted((name, value.digest) for name, value in self.columns)
         content = digest("built", self.rows, self.order, by_name, self.rest, *more)
-        columns = tuple(
-            (name, replace(value, digest=digest("once", value.digest, content), uncast="", stability=Stability.STABLE))
-            if value.stability >= Stability.MOMENT
-            else (name, replace(value, stability=Stability.STABLE))
-            for name, value in self.columns
-        )
+        once = Stability.MOMENT if is_stored else Stability.VOLATILE
+
+        def stored(value: ValueForm) -> ValueForm:
+            if value.stability >= once:
+                made = digest("once", value.digest, content)
+                return replace(value, digest=made, uncast="", stability=Stability.STABLE)
+            return value if value.stability is Stability.MOMENT else replace(value, stability=Stability.STABLE)
+
+        columns = tuple((name, stored(value)) for name, value in self.columns)
         rows = digest("once", self.rows, content) if self.stability is Stability.VOLATILE else self.rows
         order = digest("stored", rows, self.order, *more)
         volatile = {value.digest for _, value in self.columns if value.stability >= Stability.MOMENT}

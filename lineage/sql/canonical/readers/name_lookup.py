@@ -70,6 +70,8 @@ def _in_block(
     written = block.aliases.get(name)
     if written is None or name in block.open_aliases:
         return found, certain
+    if block.columns_first and found:
+        return found, True
     if certain and not block.sees_aliases:
         return found, True
     block.open_aliases.add(name)

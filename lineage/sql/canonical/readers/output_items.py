@@ -54,6 +54,10 @@ def read_items(tree: exp.Expr, block: BlockForm, expressions: Expressions, ident
         else:
             name, written = f"\x00{len(items)}:{tree_digest(node, expressions.text)}", node
         value = expressions.value(written, block)
+        if "{{" in name:  # a template names it: how many columns it makes, and which, is not known
+            rest = digest("named by a template", name, value.digest)
+            items.append(Item("*", ValueForm(rest), rest, False))
+            continue
         items.append(Item(name, value if isinstance(written, exp.Column) else block.computed(value)))
     return items
 

@@ -82,18 +82,19 @@ class SelectReader(FromReader):
         block.windows = {
             str(self._identifiers.column(window.this)): window for window in tree.args.get("windows") or []
         }
-        hides = alias_visibility(self._identifiers.dialect.name).before_columns
-        block.sees_aliases = hides
+        visible = alias_visibility(self._identifiers.dialect.name)
+        hides = visible.before_columns
+        block.sees_aliases, block.columns_first = hides, visible.is_known and not visible.where
         self._filter(tree.args.get("where"), block, "WHERE")
-        block.sees_aliases = True
+        block.sees_aliases, block.columns_first = True, False
         self._group(tree, block)
         self._filter(tree.args.get("having"), block, "HAVING")
-        block.sees_aliases = hides
+        block.sees_aliases, block.columns_first = hides, visible.is_known and not visible.select_list
         if self._identifiers.dialect.bare_columns_follow_extremes and block.keys is not None:
             follow_extremes(tree, block, self._expressions)
         over = block.rows
         items = read_items(tree, block, self._expressions, self._identifiers)
-        block.sees_aliases = True
+        block.sees_aliases, block.columns_first = True, False
         self._filter(tree.args.get("qualify"), block, "QUALIFY")
         keys = self._order(tree, block, items, over)
         _note_unknown(block)

@@ -31,6 +31,8 @@ class AliasVisibility:
 
     source: str
     """The documentation page this is taken from."""
+    is_known: bool = True
+    """Whether this is what one dialect does; else another one may see aliases elsewhere, too."""
     select_list: bool = False
     """Later items of the select list (lateral column aliases), and the keys of their windows."""
     where: bool = False
@@ -51,6 +53,7 @@ class AliasVisibility:
 _NONE = AliasVisibility("SQL:2016, 7.16 <query specification> and 7.17: only ORDER BY sees output columns")
 _LENIENT = AliasVisibility(
     "not a single dialect: what most dialects allow in the clauses after the select list",
+    is_known=False,
     group_by=True,
     group_by_expression=True,
     having=True,

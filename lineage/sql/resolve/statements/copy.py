@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
@@ -27,7 +29,8 @@ def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
     places = _places(tree)
     inner = tree.this.this if isinstance(tree.this, exp.Schema | exp.Subquery) else tree.this
     if not tree.args.get("kind"):
-        return _unload(resolver, inner, places)
+        listed_columns = tree.this.expressions if isinstance(tree.this, exp.Schema) else ()
+        return _unload(resolver, _selected(inner, listed_columns), places)
     if not isinstance(inner, exp.Table):
         return Outcome("COPY")
     if not isinstance(inner.this, exp.Identifier):  # COPY INTO @stage FROM (query | table)
@@ -69,6 +72,13 @@ def _places(tree: exp.Expr) -> list[exp.Expr]:
         options = [option for option in tree.args.get("params") or () if option.name.upper() == "FROM"]
         places = [option.expression for option in options if option.expression is not None]
     return places
+
+
+def _selected(table: exp.Expr, columns: Sequence[exp.Expr]) -> exp.Expr:
+    """Return the query of these columns of a table; the table itself if none is named."""
+    if not columns:
+        return table
+    return exp.select(*(exp.Column(this=one.copy()) for one in columns), copy=False).from_(table, copy=False)
 
 
 def _unload(resolver: Resolver, inner: exp.Expr, places: list[exp.Expr]) -> Outcome:

@@ -38,3 +38,9 @@ def path(ingested: Path, tmp_path: Path) -> Path:
 def company(path: Path) -> Iterator[GraphStore]:
     with open_store(path) as store:
         yield store
+
+
+@pytest.fixture
+def tagged(path: Path) -> Path:
+    assert lineage("tag", "scan", "--store", path).code == 0
+    return path

@@ -109,7 +109,7 @@ _USERS = group(
     "users",
     {"users": _TEXTS, "user_queries": PropertyType.INTEGERS, "other_users": _INTEGER, "other_queries": _INTEGER},
     _user_properties,
-    _user_counts,  # before version 3 users were not counted
+    _user_counts,
 )
 USERS = PropertyMap(lambda users: users, _USERS)
 
@@ -130,7 +130,6 @@ TABLE = PropertyMap(
     stored("written_at", _TIME),
     stored("schema_at", _TIME),
     stored("kind_at", _TIME),
-    # Before version 15, `name` was the full name.
     stored("full_name", _TEXT, field="name", decode=lambda full, name: full or name, reads=("full_name", "name")),
     stored("spelling", _TEXT),
     stored("spelled_at", _TIME),
@@ -271,7 +270,7 @@ READS = PropertyMap(Seen, _FIRST_SEEN, _LAST_SEEN)
 OBSERVED = PropertyMap(
     JobCounts,
     stored("observations", _INTEGER),
-    stored("duration_us", _INTEGER, decode=lambda duration: duration or 0),  # not counted before version 3
+    stored("duration_us", _INTEGER, decode=lambda duration: duration or 0),
     _USERS,
 )
 

@@ -1,4 +1,4 @@
--- Pairs of queries that return the same: the diff must call them cosmetic.
+-- Pairs of queries that return the same rows and values; their order is not compared.
 -- Tables: t(a, b, c), u(a, x), v(a, x, b), w (its columns are not known).
 
 -- formatting, comments, keywords

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
+from lineage.sql.parse.object_types import attributes_of
+from lineage.sql.procedural.text.tokens import make_token
 from lineage.sql.resolve.relations import Composite, Relation, Sources, absorb
 from lineage.sql.resolve.resolver import Resolver
 from lineage.sql.resolve.rules.nested import (
@@ -207,14 +210,25 @@ def _cast(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:
     if type(value) not in NESTED_RULES and not (is_structured and type(value) in (exp.Column, *KEEPS)):
         return _rows_of_type(resolver, node, scope)
     made = nested_or_plain(resolver, value, scope)
-    if not isinstance(made, Composite) or node.args["to"].this is exp.DType.USERDEFINED:
+    is_own = node.args["to"].this is exp.DType.USERDEFINED
+    attributes = _attributes_of(resolver, node.args["to"].args.get("kind")) if is_own else []
+    if not isinstance(made, Composite) or (is_own and not attributes):
         return _rows_of_type(resolver, node, scope)
-    names = [
-        resolver.identifiers.column(each.this)
-        for each in node.args["to"].expressions
-        if isinstance(each, exp.ColumnDef)
-    ] or _fields_of_rows(resolver, node.args["to"])
+    listed = [each for each in node.args["to"].expressions if isinstance(each, exp.ColumnDef)]
+    names = attributes or [resolver.identifiers.column(each.this) for each in listed]
+    names = names or _fields_of_rows(resolver, node.args["to"])
     return _renamed(resolver, merged(resolver.field, [(made, TRANSFORMATION)], {}), names)
+
+
+def _attributes_of(resolver: Resolver, named: object) -> list[str]:
+    """Return the attributes of a composite type that the text defines, by its name (PostgreSQL)."""
+    named = named.expression if isinstance(named, exp.Dot) else named
+    if not isinstance(named, exp.Identifier) or not resolver.tokens:
+        return []
+    kind = TokenType.IDENTIFIER if named.args.get("quoted") else TokenType.VAR
+    found = attributes_of(make_token(kind, named.name, resolver.tokens[0]), resolver.text, resolver.naming.dialect)
+    fold = resolver.naming.dialect.fold_column
+    return [fold(one[0].text, quoted=one[0].token_type is TokenType.IDENTIFIER) for one in found]
 
 
 def _rows_of_type(resolver: Resolver, node: exp.Expr, scope: Scope) -> Sources | None:

@@ -215,7 +215,7 @@ def scan(
     lock_timeout: LockTimeoutOption = None,  # noqa: ARG001
     output: FormatOption = OutputFormat.TABLE,
 ) -> None:
-    """Tag columns by rules on names, types and comments (`pii: email`), and on sample values.
+    """Tag columns by rules on names, types, comments, sample values.
 
     Tags of rules that no longer match are removed. Those of people, and what they deny, stay. Of sample values only
     the number that passes a check is kept.

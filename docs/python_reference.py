@@ -147,14 +147,14 @@ def _signature(name: str, function: Any) -> Iterable[str]:
     end = "" if returned is inspect.Signature.empty else f" -> {_annotation(returned)}"
     listed: list[str] = []
     starred = any(one.kind is one.VAR_POSITIONAL for one in parameters)
-    for one in parameters:
-        if one.kind is one.KEYWORD_ONLY and not starred:
+    for parameter in parameters:
+        if parameter.kind is parameter.KEYWORD_ONLY and not starred:
             listed.append("*")
             starred = True
-        default = "" if one.default is one.empty else f" = {_default(one.default)}"
-        star = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
-        annotation = "" if one.annotation is one.empty else f": {_annotation(one.annotation)}"
-        listed.append(f"{star}{one.name}{annotation}{default}")
+        default = "" if parameter.default is parameter.empty else f" = {_default(parameter.default)}"
+        star = {parameter.VAR_POSITIONAL: "*", parameter.VAR_KEYWORD: "**"}.get(parameter.kind, "")
+        annotation = "" if parameter.annotation is parameter.empty else f": {_annotation(parameter.annotation)}"
+        listed.append(f"{star}{parameter.name}{annotation}{default}")
     line = f"{name}({', '.join(listed)}){end}"
     if len(line) > 100:
         line = "\n".join((f"{name}(", *(f"    {one}," if one != "*" else "    *," for one in listed), f"){end}"))

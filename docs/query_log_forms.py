@@ -35,14 +35,14 @@ def page() -> str:
 
 
 def _line(form: Form) -> str:
-    found, expected = read_rows(form), form.expected_rows
+    rows, expected = read_rows(form), form.expected_rows
     with tempfile.TemporaryDirectory() as folder:
         edges = read_edges(form, Path(folder) / "graph.db")
     cells = (
-        _cell(sorted(_texts(found)), sorted(_texts(expected))),
-        _cell(_of(found, "query_text"), _of(expected, "query_text")),
-        _cell(_of(found, "user"), _of(expected, "user")),
-        _cell(_times(found), _times(expected)),
+        _cell(sorted(_texts(rows)), sorted(_texts(expected))),
+        _cell(_of(rows, "query_text"), _of(expected, "query_text")),
+        _cell(_of(rows, "user"), _of(expected, "user")),
+        _cell(_times(rows), _times(expected)),
         _cell(edges, form.expected_edges),
     )
     title = f"[{form.title}]({form.page})" if form.page else form.title

@@ -101,13 +101,13 @@ def page() -> str:
     Raises:
         KeyError: the cases have a feature or a dialect that this file does not list.
     """
-    found: dict[str, dict[str, list[Case]]] = defaultdict(lambda: defaultdict(list))
+    cases_by_feature: dict[str, dict[str, list[Case]]] = defaultdict(lambda: defaultdict(list))
     for case in read_cases():
-        found[case.name.split("/")[0]][case.dialect].append(case)
-    for feature, dialects in found.items():
+        cases_by_feature[case.name.split("/")[0]][case.dialect].append(case)
+    for feature, dialects in cases_by_feature.items():
         if unknown := {feature} - FEATURES.keys() or dialects.keys() - DIALECTS.keys():
             raise KeyError(f"{unknown.pop()}: describe it in docs/supported.py")
-    total = sum(len(cases) for dialects in found.values() for cases in dialects.values())
+    total = sum(len(cases) for dialects in cases_by_feature.values() for cases in dialects.values())
     lines = [
         "# Supported SQL",
         "",
@@ -118,37 +118,39 @@ def page() -> str:
         "",
         "`make docs` writes this page from [tests/cases](../tests/cases).",
         "",
-        *_table(found),
+        *_table(cases_by_feature),
         "",
-        *_limits(found),
+        *_limits(cases_by_feature),
     ]
     for feature, (title, about) in FEATURES.items():
-        if feature in found:
+        if feature in cases_by_feature:
             lines += [
                 "",
                 f"## {title}",
                 "",
                 about,
                 "",
-                *_example(found[feature]),
+                *_example(cases_by_feature[feature]),
                 "",
-                *_titles(feature, found[feature]),
+                *_titles(feature, cases_by_feature[feature]),
             ]
     return "\n".join(lines) + "\n"
 
 
-def _table(found: dict[str, dict[str, list[Case]]]) -> Iterable[str]:
+def _table(cases_by_feature: dict[str, dict[str, list[Case]]]) -> Iterable[str]:
     yield "| | " + " | ".join(DIALECTS.values()) + " |"
     yield "|---|" + "--:|" * len(DIALECTS)
     for feature, (title, _) in FEATURES.items():
-        if feature not in found:
+        if feature not in cases_by_feature:
             continue
         cells = [
-            f"[{len(found[feature][d])}](../tests/cases/{feature}/{d}.case)" if found[feature].get(d) else ""
+            f"[{len(cases_by_feature[feature][d])}](../tests/cases/{feature}/{d}.case)"
+            if cases_by_feature[feature].get(d)
+            else ""
             for d in DIALECTS
         ]
         yield f"| [{title}](#{_anchor(title)}) | " + " | ".join(cells) + " |"
-    totals = [sum(len(dialects.get(d, ())) for dialects in found.values()) for d in DIALECTS]
+    totals = [sum(len(dialects.get(d, ())) for dialects in cases_by_feature.values()) for d in DIALECTS]
     yield "| **all** | " + " | ".join(f"**{count}**" for count in totals) + " |"
 
 

@@ -44,13 +44,13 @@ def _version(package: str) -> str | None:
 
 def _files_of(module: str) -> Iterator[tuple[str, int, int]]:
     """Yield the files of a top-level module or package, which is not imported."""
-    found = find_spec(module)
-    if found is None:
+    spec = find_spec(module)
+    if spec is None:
         return
-    for folder in found.submodule_search_locations or ():
+    for folder in spec.submodule_search_locations or ():
         yield from _files_under(Path(folder))
-    if found.origin is not None and os.path.isfile(found.origin):
-        yield _stamp(found.origin)
+    if spec.origin is not None and os.path.isfile(spec.origin):
+        yield _stamp(spec.origin)
 
 
 def _files_under(root: Path) -> Iterator[tuple[str, int, int]]:

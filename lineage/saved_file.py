@@ -96,14 +96,14 @@ class SavedFile:
 
     def _make_room(self) -> None:
         """Delete the oldest files of the folder, and unfinished ones."""
-        found: list[tuple[float, int, Path]] = []
+        files: list[tuple[float, int, Path]] = []
         with suppress(OSError):
             for path in self._path.parent.iterdir():
                 with suppress(OSError):
                     at = path.stat()
-                    found.append((at.st_mtime, at.st_size, path))
-        kept, size = 1, sum(length for _, length, path in found if path == self._path)
-        for at_time, length, path in sorted(found, reverse=True):
+                    files.append((at.st_mtime, at.st_size, path))
+        kept, size = 1, sum(length for _, length, path in files if path == self._path)
+        for at_time, length, path in sorted(files, reverse=True):
             if path == self._path:
                 continue
             if path.suffix == ".new":

@@ -90,13 +90,13 @@ class DocumentAnalysis:
     def _by_edge(self, offset: int, number: int) -> NameAtCursor | None:
         """Return the column that an edge reads at an offset: in statements without query blocks."""
         edges = self.statements[number].lineage.edges
-        found = [(edge.span, edge.source) for edge in edges if edge.span is not None and _is_in(offset, edge.span)]
-        if not found:
+        candidates = [(edge.span, edge.source) for edge in edges if edge.span is not None and _is_in(offset, edge.span)]
+        if not candidates:
             return None
-        span = min((span for span, _ in found), key=lambda span: span.end - span.start)
+        span = min((span for span, _ in candidates), key=lambda span: span.end - span.start)
         if any(each.isspace() for each in self.text[span.start : span.end]):
             return None
-        sources = dict.fromkeys(source for at, source in found if at == span)
+        sources = dict.fromkeys(source for at, source in candidates if at == span)
         places = tuple(PlacedColumn(ColumnPlace(one.column, one.table), number) for one in sources if one.column != "*")
         return NameAtCursor(span, number, places) if places else None
 
@@ -133,19 +133,23 @@ class DocumentAnalysis:
         seen: set[PlacedColumn] = set()
         waiting = [placed]
         while waiting:
-            one = waiting.pop()
-            if one in seen:
+            candidate = waiting.pop()
+            if candidate in seen:
                 continue
-            seen.add(one)
-            column = self.column(one)
+            seen.add(candidate)
+            column = self.column(candidate)
             if column is not None and column.passes_on and column.reads:
-                waiting += [PlacedColumn(place, one.statement) for place in column.reads]
+                waiting += [PlacedColumn(place, candidate.statement) for place in column.reads]
                 continue
-            made = list(self.made_by(one.place.table, one.place.name)) if one.place.table is not None else []
+            made = (
+                list(self.made_by(candidate.place.table, candidate.place.name))
+                if candidate.place.table is not None
+                else []
+            )
             if made and not seen.issuperset(made):
                 waiting += made
             else:
-                found[one] = None
+                found[candidate] = None
         return list(found)
 
     @cached_property

@@ -173,13 +173,13 @@ def _items_at(outlined: Iterable[OutlinedStatement], offset: int) -> list[BlockI
             around = [(block.span.end - block.span.start, n) for n, block in enumerate(statement.blocks)
                       if block.span.start <= offset <= block.span.end + len(_MARK)]  # fmt: skip
             number = min(around)[1] if around else None
-        found: list[BlockItem] = []
+        items: list[BlockItem] = []
         while number is not None:
             block = statement.blocks[number]
-            found += block.items
+            items += block.items
             number = block.outer if block.name is None else None  # a CTE does not see what is around it
-        if found:
-            return found
+        if items:
+            return items
     return []
 
 
@@ -257,16 +257,16 @@ def _ctes(marked: str, options: ExtractionOptions) -> list[str]:
 def _tables(
     span: Span, qualifier: str, word: str, graph: GraphAnswers | None, last: DocumentAnalysis | None, ctes: list[str]
 ) -> CompletionList:
-    found: dict[str, Suggestion] = {}
+    suggestions: dict[str, Suggestion] = {}
     if not qualifier:
-        found.update((name, Suggestion(name, "query", "CTE")) for name in ctes)
+        suggestions.update((name, Suggestion(name, "query", "CTE")) for name in ctes)
     names = [name for one in (last.statements if last is not None else ()) for name in one.lineage.targets]
     stored = graph.tables_like(f"{qualifier}.{word}" if qualifier else word, _MAX_TABLES) if graph is not None else []
     for name, detail in [*((name, "this file") for name in names), *((name, "table") for name in stored)]:
         inner = _below(name, qualifier)
         if inner is not None and word.casefold() in inner.casefold():
-            found.setdefault(inner, Suggestion(inner, "table", detail))
-    return CompletionList(span, tuple(found.values()), incomplete=len(stored) >= _MAX_TABLES)
+            suggestions.setdefault(inner, Suggestion(inner, "table", detail))
+    return CompletionList(span, tuple(suggestions.values()), incomplete=len(stored) >= _MAX_TABLES)
 
 
 def _below(name: str, qualifier: str) -> str | None:

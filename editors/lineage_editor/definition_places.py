@@ -32,19 +32,19 @@ def definitions(
     analysis: DocumentAnalysis, name: NameAtCursor, graph: GraphAnswers | None, roots: Iterable[Path]
 ) -> list[DefinitionPlace]:
     """Return the expressions that make a column, through stars and CTEs; for a table, the statement that makes it."""
-    found: dict[DefinitionPlace, None] = {}
+    places: dict[DefinitionPlace, None] = {}
     folders = list(roots)
     if name.mention is not None:
         for place in _of_table(analysis, name, graph, folders):
-            found[place] = None
+            places[place] = None
     for origin in (origin for placed in name.columns for origin in analysis.origins(placed)):
         column = analysis.column(origin)
         if column is not None and column.span is not None:
-            found[DefinitionPlace(None, analysis.text, column.span)] = None
+            places[DefinitionPlace(None, analysis.text, column.span)] = None
         elif origin.place.table is not None:
             elsewhere = list(_in_files(analysis.options, origin.place.table, origin.place.name, graph, folders))
-            found.update(dict.fromkeys(elsewhere or _where_read(analysis, name, origin.place.table)))
-    return list(found)
+            places.update(dict.fromkeys(elsewhere or _where_read(analysis, name, origin.place.table)))
+    return list(places)
 
 
 def _of_table(

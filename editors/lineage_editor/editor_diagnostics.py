@@ -43,11 +43,11 @@ def editor_diagnostics(analysis: DocumentAnalysis, positions: TextPositions) -> 
     found: dict[tuple[object, ...], EditorDiagnostic] = {}
     for statement in analysis.statements:
         is_open = _is_open_template(analysis, statement)
-        for one in statement.lineage.diagnostics:
-            if one.code is DiagnosticCode.EMPTY_INPUT:
+        for diagnostic in statement.lineage.diagnostics:
+            if diagnostic.code is DiagnosticCode.EMPTY_INPUT:
                 continue
-            shown = _shown(one, statement.span, positions, is_open=is_open)
-            found[one.code, one.message, shown.range.start.line, shown.range.start.character] = shown
+            shown = _shown(diagnostic, statement.span, positions, is_open=is_open)
+            found[diagnostic.code, diagnostic.message, shown.range.start.line, shown.range.start.character] = shown
     return list(found.values())
 
 
@@ -59,18 +59,18 @@ def failed_reading(where: str) -> EditorDiagnostic:
     return EditorDiagnostic(Range(start, start), message, DiagnosticSeverity.Warning, code, source=SOURCE)
 
 
-def _shown(one: Diagnostic, whole: Span, positions: TextPositions, *, is_open: bool) -> EditorDiagnostic:
-    span = one.span
+def _shown(diagnostic: Diagnostic, whole: Span, positions: TextPositions, *, is_open: bool) -> EditorDiagnostic:
+    span = diagnostic.span
     if span is None or span.end <= span.start:
         span = Span(whole.start, min(whole.end, whole.start + 1)) if span is None else span
-    severity = _SEVERITIES[one.severity]
-    if one.code in _WRONG_SQL and one.severity is Severity.ERROR:
+    severity = _SEVERITIES[diagnostic.severity]
+    if diagnostic.code in _WRONG_SQL and diagnostic.severity is Severity.ERROR:
         severity = DiagnosticSeverity.Error
-    lines = [one.message, *([one.hint] if one.hint else [])]
+    lines = [diagnostic.message, *([diagnostic.hint] if diagnostic.hint else [])]
     if is_open and severity is not DiagnosticSeverity.Information:
         severity = DiagnosticSeverity.Information
         lines.append(_NOT_EXECUTED)
-    return EditorDiagnostic(positions.range(span), "\n".join(lines), severity, str(one.code), source=SOURCE)
+    return EditorDiagnostic(positions.range(span), "\n".join(lines), severity, str(diagnostic.code), source=SOURCE)
 
 
 def _is_open_template(analysis: DocumentAnalysis, statement: OutlinedStatement) -> bool:

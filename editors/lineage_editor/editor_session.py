@@ -103,15 +103,15 @@ class EditorSession:
         return Catalog((*stored, *given.given), dialect, given.sources)
 
     def _given(self, dialect: Dialect) -> Catalog:
-        found = self._files.get(dialect.name)
-        if found is None:
+        catalog = self._files.get(dialect.name)
+        if catalog is None:
             try:
-                found = Catalog.from_files(self.settings.catalogs, dialect.name)
+                catalog = Catalog.from_files(self.settings.catalogs, dialect.name)
             except CatalogError as error:
                 self._note(f"lineage: {error}")
-                found = Catalog((), dialect)
-            self._files[dialect.name] = found
-        return found
+                catalog = Catalog((), dialect)
+            self._files[dialect.name] = catalog
+        return catalog
 
     def analyze(self, text: str, path: str, proceed: Callable[[], None] = lambda: None) -> DocumentAnalysis:
         """Return the analysis of a document, with the schemas of the tables that it mentions.
@@ -120,20 +120,20 @@ class EditorSession:
         """
         options = self.options(path)
         known = self._mentioned.get(path, frozenset())
-        found = DocumentAnalysis(text, options, self.catalog(known, options.naming.dialect), path, proceed)
+        analysis = DocumentAnalysis(text, options, self.catalog(known, options.naming.dialect), path, proceed)
         for _ in range(2):  # what a star or a bare name means may become known with the schemas
-            mentioned = frozenset(found.tables)
+            mentioned = frozenset(analysis.tables)
             if mentioned <= known:
                 break
             known |= mentioned
             catalog = self.catalog(known, options.naming.dialect)
             if not len(catalog) and not catalog.sources:
                 break
-            found = DocumentAnalysis(text, options, catalog, path, proceed)
+            analysis = DocumentAnalysis(text, options, catalog, path, proceed)
         if len(self._mentioned) > _MAX_DOCUMENTS:
             self._mentioned.clear()
         self._mentioned[path] = known
-        return found
+        return analysis
 
     def known_catalog(self, path: str, options: ExtractionOptions, names: frozenset[str]) -> Catalog:
         """Return the schemas of the tables that a document mentioned when it was last read, and of others."""

@@ -43,14 +43,14 @@ class ColumnReach:
     doubts: tuple[str, ...]
 
 
-def joined(found: list[ColumnReach]) -> ColumnReach:
+def joined(reaches: list[ColumnReach]) -> ColumnReach:
     """Return what several columns reach together."""
-    if len(found) == 1:
-        return found[0]
-    columns = {one.key: one for reach in found for one in reversed(reach.columns)}
-    names = {key: name for reach in found for key, name in reach.names.items()}
-    affected = sorted({table for reach in found for table in reach.possibly_affected})
-    doubts = dict.fromkeys(doubt for reach in found for doubt in reach.doubts)
+    if len(reaches) == 1:
+        return reaches[0]
+    columns = {one.key: one for reach in reaches for one in reversed(reach.columns)}
+    names = {key: name for reach in reaches for key, name in reach.names.items()}
+    affected = sorted({table for reach in reaches for table in reach.possibly_affected})
+    doubts = dict.fromkeys(doubt for reach in reaches for doubt in reach.doubts)
     nearest = sorted(columns.values(), key=lambda one: (one.hops, one.references, one.key))
     tables = len({one.dataset for one in nearest})
     return ColumnReach(tuple(nearest), names, tables, tuple(affected), tuple(doubts))

@@ -96,12 +96,12 @@ def _described(stored: StoredColumn) -> Iterator[str]:
 
 
 def _not_stored(graph: GraphAnswers, target: ColumnRef) -> str:
-    found = graph.datasets(str(target.table))
-    if len(found) > 1:
+    tables = graph.datasets(str(target.table))
+    if len(tables) > 1:
         return (
-            f"**Partial:** {len(found)} tables of the store are called `{target.table}`; set a namespace or a schema."
+            f"**Partial:** {len(tables)} tables of the store are called `{target.table}`; set a namespace or a schema."
         )
-    what = f"column `{target.column}` of `{target.table}`" if found else f"table `{target.table}`"
+    what = f"column `{target.column}` of `{target.table}`" if tables else f"table `{target.table}`"
     return f"**Partial:** the store does not know the {what}."
 
 
@@ -174,15 +174,15 @@ def _of_table(analysis: DocumentAnalysis, name: NameAtCursor, graph: GraphAnswer
     yield f"**`{mention.table}`**"
     if graph is None:
         return
-    found = graph.datasets(mention.table)
-    if len(found) != 1:
+    datasets = graph.datasets(mention.table)
+    if len(datasets) != 1:
         yield (
             _not_stored(graph, ColumnRef(mention.table, ""))
-            if found
+            if datasets
             else (f"**Partial:** the store does not know the table `{mention.table}`.")
         )
         return
-    dataset = found[0]
+    dataset = datasets[0]
     columns = [one.display_path for one in graph.columns(dataset.key) if one.parent is None]
     listed = _listed(f"`{one}`" for one in columns)
     yield f"{dataset.kind} in {dataset.namespace} · {counted(len(columns), 'column')}: {listed}"

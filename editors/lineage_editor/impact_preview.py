@@ -71,22 +71,22 @@ def impact_preview(
     word = analysis.text[name.span.start : name.span.end]
     is_own = any(analysis.target_of(placed) == target for placed in name.columns)
     shown = str(target) if target is not None and is_own else word
-    found = ImpactPreview(f"Who breaks if {shown} is renamed or dropped?")
-    lines = [f"# Who breaks if `{shown}` is renamed or dropped?", *_here(analysis, name, found)]
+    preview = ImpactPreview(f"Who breaks if {shown} is renamed or dropped?")
+    lines = [f"# Who breaks if `{shown}` is renamed or dropped?", *_here(analysis, name, preview)]
     if target is not None and not is_own:
         lines.append(f"Its value becomes `{target}`.")
     if stored is None or graph is None:
-        found.complete = False
+        preview.complete = False
         why = "no store is open" if graph is None else f"the store does not know `{target or shown}`"
         lines.append(f"**Partial:** {why}: only this file is known.")
     else:
-        found.key = stored.key
+        preview.key = stored.key
         reach = graph.reach(stored, Direction.DOWNSTREAM)
-        found.columns, found.tables = len(reach.columns), reach.tables
-        found.complete = not (reach.possibly_affected or reach.doubts)
-        lines += [*_readers(graph, stored, list(roots), found), *_affected(reach)]
-    found.markdown = "\n\n".join(lines) + "\n"
-    return found
+        preview.columns, preview.tables = len(reach.columns), reach.tables
+        preview.complete = not (reach.possibly_affected or reach.doubts)
+        lines += [*_readers(graph, stored, list(roots), preview), *_affected(reach)]
+    preview.markdown = "\n\n".join(lines) + "\n"
+    return preview
 
 
 def _here(analysis: DocumentAnalysis, name: NameAtCursor, found: ImpactPreview) -> Iterator[str]:
@@ -138,11 +138,11 @@ def _affected(reach: ColumnReach) -> Iterator[str]:
     """Yield the tables with columns that depend on it, the nearest first."""
     yield f"## Depend on it: {counted(len(reach.columns), 'column')} in {counted(reach.tables, 'table')}"
     by_table: dict[str, list[str]] = defaultdict(list)
-    for one in reach.columns:
-        how = [] if EdgeKind.CONTRIBUTES in one.influence else ["influence only"]
-        how += ["masked"] if one.masked else []
-        own = reach.names.get(one.key, one.key).removeprefix(f"{one.table}.")
-        by_table[one.table].append(f"`{own}`" + (f" ({', '.join(how)})" if how else ""))
+    for column in reach.columns:
+        how = [] if EdgeKind.CONTRIBUTES in column.influence else ["influence only"]
+        how += ["masked"] if column.masked else []
+        own = reach.names.get(column.key, column.key).removeprefix(f"{column.table}.")
+        by_table[column.table].append(f"`{own}`" + (f" ({', '.join(how)})" if how else ""))
     if by_table:
         yield "\n".join(
             f"- **{table}**: {', '.join(columns)}" for table, columns in list(by_table.items())[:_MAX_TABLES]

@@ -243,12 +243,12 @@ class _Handlers:
         with self._guarded("impact"):
             analysis, positions = await self._analysis(uri)
             roots = self._roots(uri)
-            found = await self._in_thread(lambda: impact_at(self._session, analysis, positions, position, roots))
-            if found is None:
+            preview = await self._in_thread(lambda: impact_at(self._session, analysis, positions, position, roots))
+            if preview is None:
                 return None
             if not self._session.settings.preview:
-                self._server.window_show_message(types.ShowMessageParams(types.MessageType.Info, found.summary))
-            return found.to_dict()
+                self._server.window_show_message(types.ShowMessageParams(types.MessageType.Info, preview.summary))
+            return preview.to_dict()
 
     async def _explorer(self, uri: str, position: types.Position) -> str | None:
         with self._guarded("explorer"):

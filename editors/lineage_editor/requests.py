@@ -86,19 +86,19 @@ def completion_at(
     def schemas(names: frozenset[str]) -> Catalog:
         return session.known_catalog(path, options, names)
 
-    found = session.asking(lambda graph: complete(text, offset, options, graph, schemas, last))
-    at = positions.range(found.span)
-    items = [_item(one, at, number) for number, one in enumerate(found.items)]
-    return types.CompletionList(found.incomplete, items)
+    completions = session.asking(lambda graph: complete(text, offset, options, graph, schemas, last))
+    at = positions.range(completions.span)
+    items = [_item(one, at, number) for number, one in enumerate(completions.items)]
+    return types.CompletionList(completions.incomplete, items)
 
 
-def _item(one: Suggestion, at: types.Range, number: int) -> types.CompletionItem:
+def _item(suggestion: Suggestion, at: types.Range, number: int) -> types.CompletionItem:
     return types.CompletionItem(
-        label=one.label,
-        kind=_KINDS[one.kind],
-        detail=one.detail or None,
+        label=suggestion.label,
+        kind=_KINDS[suggestion.kind],
+        detail=suggestion.detail or None,
         sort_text=f"{number:05}",
-        text_edit=types.TextEdit(at, one.text or one.label),
+        text_edit=types.TextEdit(at, suggestion.text or suggestion.label),
     )
 
 

@@ -32,15 +32,15 @@ class EditorSettings:
         if not isinstance(options, Mapping):
             return self
         given: dict[str, Any] = {}
-        for one in fields(self):
-            head, *rest = one.name.split("_")
+        for setting in fields(self):
+            head, *rest = setting.name.split("_")
             value = options.get(head + "".join(word.title() for word in rest))
             if isinstance(value, str) and value.strip():
-                given[one.name] = value.strip()
-            elif isinstance(value, list) and one.name == "catalogs":
-                given[one.name] = tuple(str(each) for each in value)
-            elif isinstance(value, bool) and one.name == "preview":
-                given[one.name] = value
+                given[setting.name] = value.strip()
+            elif isinstance(value, list) and setting.name == "catalogs":
+                given[setting.name] = tuple(str(each) for each in value)
+            elif isinstance(value, bool) and setting.name == "preview":
+                given[setting.name] = value
         return replace(self, **given)
 
     @property

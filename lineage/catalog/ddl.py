@@ -94,12 +94,12 @@ def _plain_parts(data_type: exp.Expr) -> tuple[exp.DType, tuple[str, ...]] | Non
     if args.get("nullable") is not None or any(args[name] for name in args if name not in ("this", "expressions")):
         return None
     numbers = []
-    for one in args.get("expressions") or ():
-        if type(one) is not exp.DataTypeParam or one.args.get("expression") or one.comments:
+    for parameter in args.get("expressions") or ():
+        if type(parameter) is not exp.DataTypeParam or parameter.args.get("expression") or parameter.comments:
             return None
-        if type(one.this) is not exp.Literal or one.this.is_string or one.this.comments:
+        if type(parameter.this) is not exp.Literal or parameter.this.is_string or parameter.this.comments:
             return None
-        numbers.append(str(one.this.this))
+        numbers.append(str(parameter.this.this))
     return what, tuple(numbers)
 
 
@@ -154,27 +154,27 @@ def altered_columns(
     columns: Iterable[ColumnSchema], alterations: Iterable[ColumnAlteration], dialect: Dialect
 ) -> tuple[ColumnSchema, ...]:
     """Return the columns of a table after changes of them."""
-    found = {column.name: column for column in columns}
+    columns_by_name = {column.name: column for column in columns}
     only: dict[str, ColumnSchema] = {}
-    for one in alterations:
-        own = one.name
+    for alteration in alterations:
+        own = alteration.name
         if own is None:  # a nested field: a schema has top-level columns only
             continue
-        typed = ColumnSchema(own, type_text(one.data_type, dialect))
-        if one.kind is Alteration.ADD:
-            found.setdefault(own, typed)
-        elif one.kind is Alteration.TYPE and own in found:
-            found[own] = typed
-        elif one.kind is Alteration.ONLY:
+        typed = ColumnSchema(own, type_text(alteration.data_type, dialect))
+        if alteration.kind is Alteration.ADD:
+            columns_by_name.setdefault(own, typed)
+        elif alteration.kind is Alteration.TYPE and own in columns_by_name:
+            columns_by_name[own] = typed
+        elif alteration.kind is Alteration.ONLY:
             only[own] = typed
-        elif one.kind is Alteration.DROP:
-            found.pop(own, None)
-        elif one.kind is Alteration.RENAME and one.to is not None:
-            new = one.to.name
-            listed = (replace(column, name=new) if key == own else column for key, column in found.items())
-            found = {column.name: column for column in listed}
-        found = reorder_columns(found, one)
-    return tuple((only or found).values())
+        elif alteration.kind is Alteration.DROP:
+            columns_by_name.pop(own, None)
+        elif alteration.kind is Alteration.RENAME and alteration.to is not None:
+            new = alteration.to.name
+            listed = (replace(column, name=new) if key == own else column for key, column in columns_by_name.items())
+            columns_by_name = {column.name: column for column in listed}
+        columns_by_name = reorder_columns(columns_by_name, alteration)
+    return tuple((only or columns_by_name).values())
 
 
 def _name(table: exp.Expr, dialect: Dialect) -> str:

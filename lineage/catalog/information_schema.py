@@ -92,14 +92,14 @@ def _places(header: list[str], path: Path) -> dict[str, int]:
     Raises:
         CatalogError: it lacks the name of the table or of the column.
     """
-    found: dict[str, int] = {}
+    positions: dict[str, int] = {}
     for at, written in enumerate(header):
         name = written.strip().lower()
         name = _ALSO.get(name, name)
         if name in (*_NAMES, _DELETED):
-            found.setdefault(name, at)
+            positions.setdefault(name, at)
     for name in _REQUIRED:
-        if name not in found:
+        if name not in positions:
             listed = name_list(header, 10) or "nothing"
             raise CatalogError(f"{path}:1: no column {name} in the header, which has {listed}")
-    return found
+    return positions

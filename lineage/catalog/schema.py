@@ -322,16 +322,16 @@ class Catalog:
         What it reads later from databases is qualified, too. Without a default database, tables of a PostgreSQL have
         no database in their names, as in files.
         """
-        found = self.memo.get((Catalog, naming))
-        if found is None:
+        catalog = self.memo.get((Catalog, naming))
+        if catalog is None:
             tables = [(table, self._qualified_name(table.name, naming)) for table in self.given]
-            found = self
+            catalog = self
             if self.sources or any(table.name != name for table, name in tables):
                 qualified = (replace(table, name=name) for table, name in tables)
-                found = Catalog(qualified, self.dialect, self.sources, naming)
-                found._look_up(self._asked)
-            self.memo[Catalog, naming] = found
-        other: Catalog = found
+                catalog = Catalog(qualified, self.dialect, self.sources, naming)
+                catalog._look_up(self._asked)
+            self.memo[Catalog, naming] = catalog
+        other: Catalog = catalog
         return other
 
     @staticmethod

@@ -22,12 +22,12 @@ class SharedColumns:
     def of(self, name: str, data_type: str | None) -> ColumnSchema:
         """Return the column of a name and type."""
         key = (name, data_type)
-        found = self._known.get(key)
-        if found is None:
-            found = ColumnSchema(name, data_type)
+        column = self._known.get(key)
+        if column is None:
+            column = ColumnSchema(name, data_type)
             if len(self._known) < _MAX_SHARED:
-                self._known[key] = found
-        return found
+                self._known[key] = column
+        return column
 
     def grouped(self, rows: Iterable[tuple[str, str, str | None]]) -> Iterator[TableSchema]:
         """Yield a schema for each run of rows (table, column, type) of one table."""

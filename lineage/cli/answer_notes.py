@@ -60,25 +60,25 @@ def note_truncation(answer: Answer) -> None:
         note(f"incomplete: stopped by {by}", "yellow")
 
 
-def note_broken_reads(store: GraphStore, found: Collection[BrokenRead]) -> None:
+def note_broken_reads(store: GraphStore, reads: Collection[BrokenRead]) -> None:
     """Print what reads columns that are not there, and where."""
-    shown = list(found)[:_MAX_HOLDERS]
+    shown = list(reads)[:_MAX_HOLDERS]
     jobs = {job.key: job for job in store.jobs({one.job for one in shown})} if shown else {}
     sources = unique_sources(jobs.values())
     for one in shown:
         job, source = jobs.get(one.job), sources.get(one.job)
         line = f":{job.source_line}" if job is not None and job.source_line else ""
         note(f"{one} ({source}{line})" if source else str(one), "yellow")
-    if len(found) > _MAX_HOLDERS:
-        note(f"… and {counted(len(found) - _MAX_HOLDERS, 'more read')} of a column that is not there", "yellow")
+    if len(reads) > _MAX_HOLDERS:
+        note(f"… and {counted(len(reads) - _MAX_HOLDERS, 'more read')} of a column that is not there", "yellow")
 
 
-def note_gone_sources(found: Sequence[GoneSource]) -> None:
+def note_gone_sources(sources: Sequence[GoneSource]) -> None:
     """Print what the answer came from that is gone."""
-    for one in found[:_MAX_HOLDERS]:
+    for one in sources[:_MAX_HOLDERS]:
         note(f"{one}; --as-of an earlier time shows it", "yellow")
-    if len(found) > _MAX_HOLDERS:
-        note(f"… and {counted(len(found) - _MAX_HOLDERS, 'more source')} that are gone", "yellow")
+    if len(sources) > _MAX_HOLDERS:
+        note(f"… and {counted(len(sources) - _MAX_HOLDERS, 'more source')} that are gone", "yellow")
 
 
 def note_former_holders(store: GraphStore, as_of: datetime | None, command: str, *asked: Target) -> None:
@@ -87,26 +87,26 @@ def note_former_holders(store: GraphStore, as_of: datetime | None, command: str,
     then = "" if as_of is None else f" --as-of {as_of.isoformat()}"
     for start in asked:
         name = "this name" if len(asked) == 1 else f"the name of {start.name}"
-        found = former_holders(store, [start], as_of)
-        names = store.dataset_names({dataset_of(one.key) for one in found}) if found else {}
-        for one in reversed(found[-_MAX_HOLDERS:]):
+        holders = former_holders(store, [start], as_of)
+        names = store.dataset_names({dataset_of(one.key) for one in holders}) if holders else {}
+        for one in reversed(holders[-_MAX_HOLDERS:]):
             note(f"until {one.until_text}, {names[dataset_of(one.key)]} had {name}", "yellow")
             if what is not None:
                 note(f"{what}: lineage {command} {shlex.quote(one.name)}{then}", "yellow")
-        if len(found) > _MAX_HOLDERS:
-            note(f"… and {counted(len(found) - _MAX_HOLDERS, 'table')} had it before", "yellow")
+        if len(holders) > _MAX_HOLDERS:
+            note(f"… and {counted(len(holders) - _MAX_HOLDERS, 'table')} had it before", "yellow")
 
 
 def note_namesakes(store: GraphStore, asked: Iterable[Target], reached: Iterable[str] = ()) -> None:
     """Print which tables have names that are the last parts of others: the answer may lack what uses the other name."""
-    found = namesakes(store, {*reached, *(one.dataset for one in asked)})
-    for one in found[:_MAX_HOLDERS]:
+    tables = namesakes(store, {*reached, *(one.dataset for one in asked)})
+    for one in tables[:_MAX_HOLDERS]:
         note(
             f"{one.short_name} may be {one.name}, named in short: what uses one is not found under the other", "yellow"
         )
-    if len(found) > _MAX_HOLDERS:
-        note(f"… and so may {counted(len(found) - _MAX_HOLDERS, 'more table')}", "yellow")
-    if found:
+    if len(tables) > _MAX_HOLDERS:
+        note(f"… and so may {counted(len(tables) - _MAX_HOLDERS, 'more table')}", "yellow")
+    if tables:
         note("ingest what names tables in short again, with --default-database or --default-schema", "yellow")
 
 

@@ -68,11 +68,11 @@ class ImpactFilter:
             else answer.by_dataset.keys()
         )
         found = [
-            one
-            for one in answer.outlines
-            if one.dataset in tables
-            and (tagged is None or one.key in tagged)
-            and (self.masked is None or (EdgeKind.CONTRIBUTES in one.influence and one.masked is self.masked))
+            outline
+            for outline in answer.outlines
+            if outline.dataset in tables
+            and (tagged is None or outline.key in tagged)
+            and (self.masked is None or (EdgeKind.CONTRIBUTES in outline.influence and outline.masked is self.masked))
         ]
         return sorted(found, key=lambda one: EdgeKind.CONTRIBUTES not in one.influence)
 

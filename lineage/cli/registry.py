@@ -95,15 +95,15 @@ def load_command(name: str) -> Any:
     return as_command(name, found)
 
 
-def as_command(name: str, found: Any) -> Any:
+def as_command(name: str, application: Any) -> Any:
     """Return the command of a function or an application, under a name."""
-    if not isinstance(found, typer.Typer):
+    if not isinstance(application, typer.Typer):
         alone = typer.Typer()
-        alone.command(name)(found)
-        found = alone
+        alone.command(name)(application)
+        application = alone
     # The help of every command looks like `lineage --help`.
-    found.rich_markup_mode, found._add_completion = None, False
-    command = typer.main.get_command(found)
+    application.rich_markup_mode, application._add_completion = None, False
+    command = typer.main.get_command(application)
     command.name = name
     _add_json_option(command)
     _name_values(command)

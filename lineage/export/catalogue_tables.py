@@ -90,11 +90,11 @@ def _described(
         feeders[feed.target].add(feed.source)
     wanted = {key for of_table in feeders.values() for key in of_table}
     sources = {one.key: one for one in store.datasets(sorted(wanted)) if one.dropped_at is None}
-    for one in found:
-        named = {column.key: tags[column.key] for column in columns[one.key] if column.key in tags}
-        led = tuple(edge for edge in into[one.key] if dataset_of(edge.source) in sources)
-        known = tuple(sorted(feeders[one.key] & sources.keys() - {one.key}))
-        yield CatalogueTable(one, tuple(columns[one.key]), named, led, known, sources)
+    for dataset in found:
+        named = {column.key: tags[column.key] for column in columns[dataset.key] if column.key in tags}
+        led = tuple(edge for edge in into[dataset.key] if dataset_of(edge.source) in sources)
+        known = tuple(sorted(feeders[dataset.key] & sources.keys() - {dataset.key}))
+        yield CatalogueTable(dataset, tuple(columns[dataset.key]), named, led, known, sources)
 
 
 def column_flows(table: CatalogueTable, lost: Losses) -> list[ColumnFlow]:

@@ -113,17 +113,17 @@ class _Export:
 
     def datasets(self, keys: Sequence[str]) -> Iterator[Json]:
         """Yield the events of datasets."""
-        found = [
+        stored_datasets = [
             one
             for one in self._store.datasets(keys)
             if self._is_there(one) and self._namespace in (None, one.namespace)
         ]
-        columns = self._columns({one.key for one in found})
-        self._read_aliases(found)
-        for one in found:
-            facets = self._facets(one, columns[one.key])
-            dataset = {"namespace": one.namespace, "name": one.name, "facets": facets}
-            at = one.last_seen if self._as_of is None else min(one.last_seen, self._as_of)
+        columns = self._columns({one.key for one in stored_datasets})
+        self._read_aliases(stored_datasets)
+        for stored_dataset in stored_datasets:
+            facets = self._facets(stored_dataset, columns[stored_dataset.key])
+            dataset = {"namespace": stored_dataset.namespace, "name": stored_dataset.name, "facets": facets}
+            at = stored_dataset.last_seen if self._as_of is None else min(stored_dataset.last_seen, self._as_of)
             yield {**_base("DatasetEvent", at), "dataset": dataset}
 
     def _read_aliases(self, datasets: Iterable[StoredDataset]) -> None:

@@ -74,7 +74,7 @@ def audit_access(
     days: defaultdict[str, list[StoredUsage]] = defaultdict(list)
     for one in store.usages(sorted(holders)):
         days[one.of].append(one)
-    found: list[Access] = []
+    accesses: list[Access] = []
     begun: dict[tuple[str, str], date] = {}
     for key, usage in days.items():
         # Of several sources the one that shows most: a value that no mask is on, before one that a mask is on.
@@ -93,7 +93,7 @@ def audit_access(
             if asked and (not users or user in users):
                 new = (coverage.last_day - min(read)).days < _NEW_DAYS < coverage.days
                 total = sum(asked.values())
-                found.append(
+                accesses.append(
                     Access(
                         user,
                         classes,
@@ -109,8 +109,8 @@ def audit_access(
                         key,
                     )
                 )
-    ordered = sorted(found, key=lambda one: (one.exposure.rank, -one.queries, one.user or "", one.column))
-    spots = tuple(_blind_spots(report, coverage, found, since, until))
+    ordered = sorted(accesses, key=lambda one: (one.exposure.rank, -one.queries, one.user or "", one.column))
+    spots = tuple(_blind_spots(report, coverage, accesses, since, until))
     asked_users = {user: day for user, day in begun.items() if not users or user[1] in users}
     return AccessAudit(coverage, spots, tuple(ordered), _new_readers(asked_users, coverage))
 
@@ -135,16 +135,16 @@ def pseudonyms(audit: AccessAudit) -> dict[str, str]:
 
 def _by_user(usage: list[StoredUsage]) -> dict[str | None, dict[date, int]]:
     """Return the number of queries of each user by day; None are those of whom the log has no name."""
-    found: defaultdict[str | None, dict[date, int]] = defaultdict(dict)
-    for one in usage:
-        if not one.reads:
+    queries_by_user: defaultdict[str | None, dict[date, int]] = defaultdict(dict)
+    for stored_usage in usage:
+        if not stored_usage.reads:
             continue
-        for user, queries in one.users.named:
-            found[user][one.day] = queries
-        unnamed = one.reads - sum(queries for _, queries in one.users.named)
+        for user, queries in stored_usage.users.named:
+            queries_by_user[user][stored_usage.day] = queries
+        unnamed = stored_usage.reads - sum(queries for _, queries in stored_usage.users.named)
         if unnamed > 0:
-            found[None][one.day] = unnamed
-    return dict(found)
+            queries_by_user[None][stored_usage.day] = unnamed
+    return dict(queries_by_user)
 
 
 def _blind_spots(

@@ -75,10 +75,10 @@ def audit_grants(
     coverage = log_coverage(store, since, until)
     holders: dict[str, Holder] = {}
     classes: defaultdict[str, set[str]] = defaultdict(set)
-    for source, one in report.rows:
-        if one.exposure is not Exposure.MASKED:
-            holders[one.key] = one
-            for key in (one.key, dataset_of(one.key)):
+    for source, holder in report.rows:
+        if holder.exposure is not Exposure.MASKED:
+            holders[holder.key] = holder
+            for key in (holder.key, dataset_of(holder.key)):
                 classes[key].update(tag.name for tag in source.tags)
     tables = {dataset_of(key): one for key, one in holders.items()}
     policies = load_warehouse_policies(store, holders)
@@ -153,11 +153,11 @@ def _use(usages: Iterable[StoredUsage]) -> _UsersOf:
     """Return who used a table (also to write it: that reads, too) or read a column."""
     by: dict[str, tuple[str, int, date]] = {}
     unnamed = 0
-    for one in usages:
-        for user, queries in one.users.named:
-            _, number, day = by.get(user.casefold(), (user, 0, one.day))
-            by[user.casefold()] = user, number + queries, max(day, one.day)
-        unnamed += max(one.reads - sum(queries for _, queries in one.users.named), 0)
+    for usage in usages:
+        for user, queries in usage.users.named:
+            _, number, day = by.get(user.casefold(), (user, 0, usage.day))
+            by[user.casefold()] = user, number + queries, max(day, usage.day)
+        unnamed += max(usage.reads - sum(queries for _, queries in usage.users.named), 0)
     return _UsersOf(by, unnamed)
 
 

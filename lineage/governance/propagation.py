@@ -87,18 +87,20 @@ def load_value_graph(store: GraphStore, starts: Collection[str], functions: Valu
     Raises:
         StoreError: the store could not be read.
     """
-    found: defaultdict[str, list[StoredEdge]] = defaultdict(list)
+    edges_from: defaultdict[str, list[StoredEdge]] = defaultdict(list)
     seen, level = set(starts), sorted(set(starts))
     while level:
         for hop in store.expand(level, Direction.DOWNSTREAM):
-            found[hop.via].append(hop.edge)
-        ends = {edge.target for via in level for edge in found.get(via, ()) if edge.kind is EdgeKind.CONTRIBUTES}
+            edges_from[hop.via].append(hop.edge)
+        ends = {edge.target for via in level for edge in edges_from.get(via, ()) if edge.kind is EdgeKind.CONTRIBUTES}
         level = sorted(ends - seen)
         seen |= ends
-    jobs = {job.key: job for job in store.jobs({edge.job for edges in found.values() for edge in edges}, runs=False)}
+    jobs = {
+        job.key: job for job in store.jobs({edge.job for edges in edges_from.values() for edge in edges}, runs=False)
+    }
     steps: dict[str, list[ValueStep]] = {}
     influences: dict[str, list[Influence]] = {}
-    for via, edges in found.items():
+    for via, edges in edges_from.items():
         steps[via] = sorted({_step(via, one, jobs, functions) for one in edges if one.kind is EdgeKind.CONTRIBUTES})
         influences[via] = sorted({_influence(via, one) for one in edges if one.kind is EdgeKind.REFERENCES})
     return ValueGraph(steps, influences, jobs)

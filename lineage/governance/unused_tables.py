@@ -137,12 +137,12 @@ def _made_from(jobs: Iterable[StoredJob]) -> dict[str, set[str]]:
 
 def _costs(jobs: Iterable[StoredJob]) -> dict[str, tuple[int, int]]:
     """Return the logged duration and the number of runs of the jobs that write each table."""
-    found: defaultdict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
+    costs: defaultdict[str, tuple[int, int]] = defaultdict(lambda: (0, 0))
     for job in jobs:
         for target in job.writes:
-            duration, runs = found[target]
-            found[target] = (duration + job.duration_us, runs + job.observations)
-    return found
+            duration, runs = costs[target]
+            costs[target] = (duration + job.duration_us, runs + job.observations)
+    return costs
 
 
 def _in_order(unused: Collection[str], made_from: Mapping[str, Collection[str]], names: Mapping[str, str]) -> list[str]:
@@ -207,16 +207,16 @@ def _words(jobs: Iterable[StoredJob], since: date) -> dict[str, set[str] | None]
 
     That is what has no SQL, what does not name the table (it was read by way of a temporary one), and NATURAL joins.
     """
-    found: dict[str, set[str] | None] = {}
+    words_by_table: dict[str, set[str] | None] = {}
     for job in jobs:
         if job.last_seen.date() < since:
             continue
         words = {*_WORD.findall((job.sql or "").casefold())}
         for key in job.reads:
-            before = found.get(key, set())
+            before = words_by_table.get(key, set())
             is_known = "natural" not in words and {*_WORD.findall(_last_part(key))} <= words
-            found[key] = before | words if is_known and before is not None else None
-    return found
+            words_by_table[key] = before | words if is_known and before is not None else None
+    return words_by_table
 
 
 def _last_part(key: str) -> str:

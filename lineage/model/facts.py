@@ -118,11 +118,11 @@ class Facts:
         return replace(self, checks=checks, freshness=fresh)
 
 
-def latest_result(one: CheckResult | None, other: CheckResult | None) -> CheckResult | None:
+def latest_result(result: CheckResult | None, other: CheckResult | None) -> CheckResult | None:
     """Return the later of two results; at the same time, the first."""
-    if one is None or other is None:
-        return one or other
-    return one if one.at >= other.at else other
+    if result is None or other is None:
+        return result or other
+    return result if result.at >= other.at else other
 
 
 @frozen
@@ -159,13 +159,15 @@ def domains_in(facts: Iterable[Facts], tags: Iterable[str]) -> set[str]:
     >>> sorted(domains_in([Facts("dbt", datetime.now(UTC), meta=(("domain", '"sales"'),))], ["domain: finance", "pii"]))
     ['finance', 'sales']
     """
-    found = {text[len(_DOMAIN) :].strip() for text in tags if text.casefold().startswith(_DOMAIN)}
+    domains = {text[len(_DOMAIN) :].strip() for text in tags if text.casefold().startswith(_DOMAIN)}
     for one in facts:
-        found |= domains_in((), one.tags)
+        domains |= domains_in((), one.tags)
         for name, text in one.meta:
             value = json.loads(text) if name.casefold() == "domain" else None
-            found |= {each.strip() for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)}
-    return found - {""}
+            domains |= {
+                each.strip() for each in (value if isinstance(value, list) else [value]) if isinstance(each, str)
+            }
+    return domains - {""}
 
 
 def _stated(facts: Facts) -> dict[str, Any]:

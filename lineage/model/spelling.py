@@ -76,7 +76,7 @@ def spelling_of(name: str, spelling: str | None) -> str | None:
     return spelling
 
 
-def likelier_spelling(one: str | None, other: str | None) -> str | None:
+def likelier_spelling(spelling: str | None, other: str | None) -> str | None:
     """Return the preferred one of two references' spellings, whatever their order.
 
     Mixed case is preferred to upper case, which people type for any name; no spelling (None) comes last.
@@ -84,6 +84,6 @@ def likelier_spelling(one: str | None, other: str | None) -> str | None:
     >>> likelier_spelling("ORDERID", "OrderID"), likelier_spelling(None, "ORDERID")
     ('OrderID', 'ORDERID')
     """
-    if one is None or other is None:
-        return one or other
-    return min(one, other, key=lambda text: (text.isupper(), text))
+    if spelling is None or other is None:
+        return spelling or other
+    return min(spelling, other, key=lambda text: (text.isupper(), text))

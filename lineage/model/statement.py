@@ -91,10 +91,10 @@ class EarlierStatement:
     def in_order(self) -> list[EarlierStatement]:
         """Return this statement and those before it, in the order in which a value flows through them."""
         found: list[EarlierStatement] = []
-        one: EarlierStatement | None = self
-        while one is not None:
-            found.append(one)
-            one = one.before
+        statement: EarlierStatement | None = self
+        while statement is not None:
+            found.append(statement)
+            statement = statement.before
         return found[::-1]
 
     def to_dict(self) -> dict[str, Any]:

@@ -43,12 +43,12 @@ class LiveLineage(anywidget.AnyWidget):  # type: ignore[misc]
             ValueError: the picture has no such table or column, or several.
         """
         lower = name.lower()
-        found = [key for key, one in self._names.items() if f".{one}".lower().endswith(f".{lower}")]
-        exact = [key for key in found if self._names[key].lower() == lower]
-        if len(exact or found) != 1:
-            listed = ", ".join(sorted(self._names[key] for key in found)[:5])
-            raise ValueError(f"{name!r} is {'several: ' + listed if found else 'not in the picture'}")
-        self.wanted = (exact or found)[0]
+        keys = [key for key, one in self._names.items() if f".{one}".lower().endswith(f".{lower}")]
+        exact = [key for key in keys if self._names[key].lower() == lower]
+        if len(exact or keys) != 1:
+            listed = ", ".join(sorted(self._names[key] for key in keys)[:5])
+            raise ValueError(f"{name!r} is {'several: ' + listed if keys else 'not in the picture'}")
+        self.wanted = (exact or keys)[0]
         self.key = self.wanted
 
     @traitlets.observe("key")  # type: ignore[untyped-decorator]

@@ -19,14 +19,14 @@ def answer_tree(answer: Answer, shown: Sequence[Reached], width: int) -> Iterato
     """Yield the lines of a tree of columns; a name that does not fit loses its middle."""
     root: Branches = {}
     how: dict[str, str] = {}
-    for one in shown:
+    for column in shown:
         upstream = answer.direction is Direction.UPSTREAM
-        keys = [step.source for step in reversed(one.path)] if upstream else [step.target for step in one.path]
+        keys = [step.source for step in reversed(column.path)] if upstream else [step.target for step in column.path]
         below = root
-        for key in keys if keys[-1] == one.key else [*keys, one.key]:  # a step may lead to the rows of its table
+        for key in keys if keys[-1] == column.key else [*keys, column.key]:  # a step may lead to the rows of its table
             below = below.setdefault(key, {})
-        words = [*map(str, one.how), *(["masked"] if one.masked else []), *(["root"] if one.root else [])]
-        how[one.key] = ", ".join(words)
+        words = [*map(str, column.how), *(["masked"] if column.masked else []), *(["root"] if column.root else [])]
+        how[column.key] = ", ".join(words)
     names = answer.names_of(_keys(root))
     yield answer.start.name
     yield from _lines(root, names, how, "", width)

@@ -22,23 +22,29 @@ def tags_of(facts: Iterable[Facts]) -> Iterator[str]:
 
 def shown_facts(facts: Iterable[Facts]) -> dict[str, Any]:
     """Return the other facts that have a value, as texts by name."""
-    found: dict[str, list[str]] = {
+    texts: dict[str, list[str]] = {
         "owners": [], "declared_types": [], "metadata": [], "constraints": [], "tests": [], "freshness": [],
     }  # fmt: skip
-    for one in facts:
-        found["owners"] += [one.owner] if one.owner else []
-        found["declared_types"] += [one.data_type] if one.data_type else []
-        found["metadata"] += (f"{name}={value}" for name, value in one.meta)
-        enforced = " (enforced)" if one.is_contracted else ""
-        found["constraints"] += (
+    for source_facts in facts:
+        texts["owners"] += [source_facts.owner] if source_facts.owner else []
+        texts["declared_types"] += [source_facts.data_type] if source_facts.data_type else []
+        texts["metadata"] += (f"{name}={value}" for name, value in source_facts.meta)
+        enforced = " (enforced)" if source_facts.is_contracted else ""
+        texts["constraints"] += (
             f"{each.kind}{f' ({chr(44).join(each.columns)})' if each.columns else ''}{enforced}"
-            for each in one.constraints
+            for each in source_facts.constraints
         )
-        found["tests"] += map(_test, one.checks)
-        if one.freshness is not None:
-            loaded = f", newest row of {one.freshness.loaded_at:%Y-%m-%d %H:%M}" if one.freshness.loaded_at else ""
-            found["freshness"].append(f"{one.freshness.status} at {one.freshness.at:%Y-%m-%d %H:%M}{loaded}")
-    return {name: list(dict.fromkeys(values)) for name, values in found.items() if values}
+        texts["tests"] += map(_test, source_facts.checks)
+        if source_facts.freshness is not None:
+            loaded = (
+                f", newest row of {source_facts.freshness.loaded_at:%Y-%m-%d %H:%M}"
+                if source_facts.freshness.loaded_at
+                else ""
+            )
+            texts["freshness"].append(
+                f"{source_facts.freshness.status} at {source_facts.freshness.at:%Y-%m-%d %H:%M}{loaded}"
+            )
+    return {name: list(dict.fromkeys(values)) for name, values in texts.items() if values}
 
 
 def _test(check: Check) -> str:

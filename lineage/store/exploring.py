@@ -238,9 +238,9 @@ class Explorer(ABC):
 
 
 def _closure(node: int, steps: Mapping[int, set[int]]) -> list[int]:
-    found: dict[int, None] = {}
+    nodes: dict[int, None] = {}
     level = [node]
     while level:
-        level = [other for one in level for other in sorted(steps.get(one, ())) if other not in found]
-        found |= dict.fromkeys(level)
-    return list(found)
+        level = [other for one in level for other in sorted(steps.get(one, ())) if other not in nodes]
+        nodes |= dict.fromkeys(level)
+    return list(nodes)

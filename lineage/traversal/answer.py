@@ -205,15 +205,15 @@ class Answer(WithRows):
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row for each column, in the order of `columns`; `flows`: its value does, not only an influence."""
-        for one in self.outlines:
+        for outline in self.outlines:
             yield {
-                "table": one.table,
-                "column": split_column_key(one.key)[1],
-                "hops": one.hops,
-                "flows": EdgeKind.CONTRIBUTES in one.influence,
-                "masked": one.masked,
-                "root": one.root,
-                "key": one.key,
+                "table": outline.table,
+                "column": split_column_key(outline.key)[1],
+                "hops": outline.hops,
+                "flows": EdgeKind.CONTRIBUTES in outline.influence,
+                "masked": outline.masked,
+                "root": outline.root,
+                "key": outline.key,
             }
 
     @property
@@ -395,13 +395,13 @@ class Answer(WithRows):
     @cached_property
     def by_dataset(self) -> dict[str, tuple[int, int]]:
         """Number of reached columns and hops to the nearest one, by the dataset's key."""
-        found: dict[str, tuple[int, int]] = {}
+        totals: dict[str, tuple[int, int]] = {}
         for (hops, _), nodes in self._search.nearest.items():
             counts = Counter(self._search.explorer.datasets_of(nodes))
             for dataset, count in counts.items():
-                before, nearest = found.get(dataset, (0, hops))
-                found[dataset] = (before + count, nearest)
-        return found
+                before, nearest = totals.get(dataset, (0, hops))
+                totals[dataset] = (before + count, nearest)
+        return totals
 
     def _names(self, datasets: Iterable[str]) -> Mapping[str, str]:
         """Return the names of these datasets (and possibly of others); each name is read once and cached."""

@@ -204,23 +204,23 @@ def _columns(there: _Presence, columns: Iterable[StoredColumn], names: dict[str,
 
 
 def _join_renamed(
-    found: list[NodeDifference], columns: list[StoredColumn]
+    differences: list[NodeDifference], columns: list[StoredColumn]
 ) -> tuple[list[NodeDifference], dict[str, str]]:
     """Return the differing columns, with an added and a removed one of the same name joined as renamed; and their keys.
 
     This happens if a new version of the file that creates a table renames the column, which gives it a new key.
     """
     known = {column.key: column for column in columns}
-    went = {known[one.key].dataset + "#" + known[one.key].path: one for one in found if one.sort is Sort.WENT}
+    went = {known[one.key].dataset + "#" + known[one.key].path: one for one in differences if one.sort is Sort.WENT}
     new_keys: dict[str, str] = {}
     renamed: dict[str, NodeDifference] = {}
-    for one in found:
-        column = known[one.key]
+    for node_difference in differences:
+        column = known[node_difference.key]
         earlier = next((path for path in column.aliases if f"{column.dataset}#{path}" in went), None)
-        if one.sort is Sort.CAME and earlier is not None:
-            new_keys[went[f"{column.dataset}#{earlier}"].key] = one.key
-            renamed[one.key] = replace(one, sort=Sort.RENAMED, earlier=earlier)
-    return [renamed.get(one.key, one) for one in found if one.key not in new_keys], new_keys
+        if node_difference.sort is Sort.CAME and earlier is not None:
+            new_keys[went[f"{column.dataset}#{earlier}"].key] = node_difference.key
+            renamed[node_difference.key] = replace(node_difference, sort=Sort.RENAMED, earlier=earlier)
+    return [renamed.get(one.key, one) for one in differences if one.key not in new_keys], new_keys
 
 
 def _without_moved(edges: list[EdgeDifference], new_keys: dict[str, str]) -> Iterable[EdgeDifference]:

@@ -59,12 +59,12 @@ def _traverse(
         columns |= {column.key for column in columns_at(store, datasets, options.as_of)}
 
     def search(explorer: Explorer) -> tuple[Search, frozenset[int]]:
-        found = explorer.search(options) if isinstance(explorer, SearchingExplorer) else Search(explorer, options)
-        found.run(columns, datasets)
+        traversal = explorer.search(options) if isinstance(explorer, SearchingExplorer) else Search(explorer, options)
+        traversal.run(columns, datasets)
         roots: Iterable[int] = ()
         if direction is Direction.UPSTREAM and EdgeKind.CONTRIBUTES in options.kinds:
-            roots = explorer.without(found.reached, _CONTRIBUTIONS)
-        return found, frozenset(roots)
+            roots = explorer.without(traversal.reached, _CONTRIBUTIONS)
+        return traversal, frozenset(roots)
 
     found, roots = store.explore(
         search, direction, kinds=options.kinds, as_of=options.as_of, hops=options.max_hops, deadline=deadline

@@ -125,11 +125,11 @@ def _full_name(tables: Mapping[str, str], spellings: Mapping[str, str], key: str
 
 
 def _tables(store: LineageReader, text: str) -> list[Target]:
-    found = store.find_datasets(text)
+    datasets = store.find_datasets(text)
     written = format_name([part for part, _ in split_name(text)])
-    if not found and written not in ("", text):  # quoted differently from the display name
-        found = store.find_datasets(written)
-    return [Target(dataset.key, dataset.display_name, dataset.key) for dataset in _present(found)]
+    if not datasets and written not in ("", text):  # quoted differently from the display name
+        datasets = store.find_datasets(written)
+    return [Target(dataset.key, dataset.display_name, dataset.key) for dataset in _present(datasets)]
 
 
 def _columns(store: LineageReader, text: str) -> list[Target]:
@@ -197,14 +197,14 @@ def _present(found: list[Stored]) -> list[Stored]:
     return [each for each in found if each.dropped_at is None] or found
 
 
-def _the_one(store: LineageReader, found: list[Target], text: str) -> Target:
-    if len(found) > 1:  # a table is meant, rather than a dashboard or semantic model of its name
-        stored = store.datasets({one.dataset for one in found})
+def _the_one(store: LineageReader, targets: list[Target], text: str) -> Target:
+    if len(targets) > 1:  # a table is meant, rather than a dashboard or semantic model of its name
+        stored = store.datasets({one.dataset for one in targets})
         consumers = {one.key for one in stored if one.kind is DatasetKind.EXPOSURE}
-        found = [one for one in found if one.dataset not in consumers] or found
-    if len(found) > 1:
-        raise AmbiguousNameError(text, tuple(sorted(target.key for target in found)))
-    return found[0]
+        targets = [one for one in targets if one.dataset not in consumers] or targets
+    if len(targets) > 1:
+        raise AmbiguousNameError(text, tuple(sorted(target.key for target in targets)))
+    return targets[0]
 
 
 def _unknown(store: LineageReader, text: str, what: str = "table or column") -> Target:

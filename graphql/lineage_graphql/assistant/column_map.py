@@ -138,7 +138,7 @@ def _holder(one: Holder) -> MapHolder:
     )
 
 
-def _origin(one: Outline, names: dict[str, str]) -> MapOrigin:
-    name = f"{names.get(one.dataset, one.table)}.{split_column_key(one.key)[1]}"
-    flows = EdgeKind.CONTRIBUTES in one.influence
-    return MapOrigin(name=name, hops=one.hops, flows=flows, masked=one.masked)
+def _origin(outline: Outline, names: dict[str, str]) -> MapOrigin:
+    name = f"{names.get(outline.dataset, outline.table)}.{split_column_key(outline.key)[1]}"
+    flows = EdgeKind.CONTRIBUTES in outline.influence
+    return MapOrigin(name=name, hops=outline.hops, flows=flows, masked=outline.masked)

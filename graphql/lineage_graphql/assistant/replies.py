@@ -250,13 +250,13 @@ def broken_read_texts(store: GraphStore, datasets: Collection[str]) -> list[str]
     return [str(one) for one in broken_reads(store, datasets)[:_MAX_HOLDERS]]
 
 
-def _reached(one: Reached) -> ReachedAnswer:
+def _reached(reached: Reached) -> ReachedAnswer:
     return ReachedAnswer(
-        column=one.name,
-        key=one.key,
-        hops=one.hops,
-        influence=sorted(map(str, one.influence)),
-        how=str(one.transformation.subtype),
-        masked=one.masked,
-        root=one.root,
+        column=reached.name,
+        key=reached.key,
+        hops=reached.hops,
+        influence=sorted(map(str, reached.influence)),
+        how=str(reached.transformation.subtype),
+        masked=reached.masked,
+        root=reached.root,
     )

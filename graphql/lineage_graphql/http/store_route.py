@@ -62,20 +62,20 @@ def store_router(state: ServiceState) -> APIRouter:
     )
     async def call(method: str, request: Request) -> Response:
         """Call a method of the store with a JSON object of arguments."""
-        found = methods().get(method)
+        store_method = methods().get(method)
         try:
-            allowed = _MAY[found.effect] if found else _MAY[Effect.READS]
+            allowed = _MAY[store_method.effect] if store_method else _MAY[Effect.READS]
             require_any(await state.caller(request.headers.get("authorization")), allowed)
         except RefusedError as error:
             return refusal_response(error)
-        if found is None:
+        if store_method is None:
             return problem(404, "there is no such method")
-        if state.settings.read_only and found.effect is not Effect.READS:
+        if state.settings.read_only and store_method.effect is not Effect.READS:
             return problem(403, "this service is read-only", "it was started with --read-only")
         try:
             body = await read_body(request, state.settings.limits)
             async with state.admission.admitted():
-                answer = await _answer(state, found, body, request)
+                answer = await _answer(state, store_method, body, request)
             state.readiness.note_answer()
         except ValidationError as error:
             first = error.errors()[0]

@@ -121,15 +121,15 @@ def _check_tokens(text: str, allowed: int) -> None:
 
 def _check_measures(sent: SentDocument, document: DocumentNode, schema: GraphQLSchema) -> None:
     limits = sent.limits
-    found = measure(document, schema, sent.variables, sent.operation, limits.selections)
-    COST.observe(found.cost)
+    measures = measure(document, schema, sent.variables, sent.operation, limits.selections)
+    COST.observe(measures.cost)
     for name, hint in (
         ("depth", _SPLIT),
         ("aliases", _SPLIT),
         ("cost", "request smaller pages (`first`), fewer hops (`maxHops`) or fewer nested lists"),
     ):
-        if getattr(found, name) > getattr(limits, name):
-            raise RefusedError.over_limit(name, getattr(limits, name), getattr(found, name), hint)
+        if getattr(measures, name) > getattr(limits, name):
+            raise RefusedError.over_limit(name, getattr(limits, name), getattr(measures, name), hint)
 
 
 def _validate(

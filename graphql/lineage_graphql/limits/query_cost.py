@@ -77,11 +77,11 @@ def measure(
     named = [node for node in operations if node.name is not None and node.name.value == operation]
     fragments = {node.name.value: node for node in document.definitions if isinstance(node, FragmentDefinitionNode)}
     left = _Budget(selections)
-    found = [_Measuring(fragments, schema, node, variables, left).whole() for node in named or operations]
+    measures = [_Measuring(fragments, schema, node, variables, left).whole() for node in named or operations]
     return Measures(
-        max((one.depth for one in found), default=0),
-        max((one.aliases for one in found), default=0),
-        max((one.cost for one in found), default=0),
+        max((one.depth for one in measures), default=0),
+        max((one.aliases for one in measures), default=0),
+        max((one.cost for one in measures), default=0),
     )
 
 
@@ -150,19 +150,19 @@ class _Measuring:
 
     def _field(self, node: FieldNode, parent: Any, page: int) -> Measures:
         aliases = int(node.alias is not None and node.alias.value != node.name.value)
-        found = self._schema.get_field(parent, node.name.value) if parent is not None else None
-        kind = found.type if found else None
-        if found is None or is_leaf_type(get_named_type(kind)):
+        field = self._schema.get_field(parent, node.name.value) if parent is not None else None
+        kind = field.type if field else None
+        if field is None or is_leaf_type(get_named_type(kind)):
             return Measures(1, aliases, 0)
-        first = self._size(node, found.args)
+        first = self._size(node, field.args)
         many = is_list_type(get_nullable_type(kind))
         inner = self._selections(node.selection_set, get_named_type(kind), 1 if many else first)
-        of_page = node.name.value in _ROWS and not found.args
+        of_page = node.name.value in _ROWS and not field.args
         times = page if of_page else first if many else 1
         if node.name.value in _LISTS_OF_INTROSPECTION and parent.name.startswith("__"):
             times = _INTROSPECTED
-        starts = sum(self._length(node, found.args, name) for name in ("columns", "tables"))
-        own = _HOP * self._number(node, found.args, "maxHops") * max(starts, 1)
+        starts = sum(self._length(node, field.args, name) for name in ("columns", "tables"))
+        own = _HOP * self._number(node, field.args, "maxHops") * max(starts, 1)
         return Measures(
             inner.depth + 1, min(inner.aliases + aliases, _HUGE), min(own + times * (1 + inner.cost), _HUGE)
         )

@@ -44,11 +44,11 @@ async def ingest_ages(state: ServiceState) -> bytes:
 
 
 def _latest(store: GraphStore) -> dict[tuple[str, str], float]:
-    found: dict[tuple[str, str], float] = {}
+    times: dict[tuple[str, str], float] = {}
     for run in store.runs(_RUNS):
-        if run.counts and UNFINISHED not in run.counts and len(found) < _SOURCES:
-            found.setdefault((run.kind, run.source), run.last_seen.timestamp())
-    return found
+        if run.counts and UNFINISHED not in run.counts and len(times) < _SOURCES:
+            times.setdefault((run.kind, run.source), run.last_seen.timestamp())
+    return times
 
 
 class _Collected:

@@ -43,21 +43,21 @@ class PersonalDataAccess:
     path: list[ExposureStep] = doc_field("A shortest path from a source to the column.")
 
     @classmethod
-    def of(cls, one: Access, names: Mapping[str, str] | None) -> PersonalDataAccess:
+    def of(cls, access: Access, names: Mapping[str, str] | None) -> PersonalDataAccess:
         """Return the GraphQL object of reads; with other `names` of users, SQL is not shown either."""
         return cls(
-            user=one.user if names is None or one.user is None else names[one.user],
-            classes=list(one.classes),
-            column=one.column,
-            column_key=strawberry.ID(one.key),
-            sources=list(one.sources),
-            exposure=one.exposure,
-            warehouse=list(one.protection.sentences),
-            queries=Long(one.queries),
-            first_day=one.first_day,
-            last_day=one.last_day,
-            is_new=one.is_new,
-            path=[ExposureStep.of(step, shows_sql=names is None) for step in one.path],
+            user=access.user if names is None or access.user is None else names[access.user],
+            classes=list(access.classes),
+            column=access.column,
+            column_key=strawberry.ID(access.key),
+            sources=list(access.sources),
+            exposure=access.exposure,
+            warehouse=list(access.protection.sentences),
+            queries=Long(access.queries),
+            first_day=access.first_day,
+            last_day=access.last_day,
+            is_new=access.is_new,
+            path=[ExposureStep.of(step, shows_sql=names is None) for step in access.path],
         )
 
 

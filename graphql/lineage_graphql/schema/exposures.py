@@ -313,17 +313,17 @@ class PersonalData:
             raise RefusedError(ErrorCode.BAD_ARGUMENT, f"days is {days}; it must be 1 to 36500")
         day = until or datetime.now(UTC).date()
         try:
-            found: UnusedReport = await info.context.ask(lambda store: find_unused(store, days, day))
+            report: UnusedReport = await info.context.ask(lambda store: find_unused(store, days, day))
         except NoLogError as error:
             raise refuse_without_log(error) from error
         return Unused(
-            since=found.since,
-            until=found.until,
-            log_first_day=found.coverage.first_day,
-            log_last_day=found.coverage.last_day,
-            total_count=len(found.tables),
-            not_judged=found.not_judged,
-            found=found,
+            since=report.since,
+            until=report.until,
+            log_first_day=report.coverage.first_day,
+            log_last_day=report.coverage.last_day,
+            total_count=len(report.tables),
+            not_judged=report.not_judged,
+            found=report,
         )
 
 

@@ -150,17 +150,17 @@ def _extracted_statement(
         stated=[_edge(edge, masked) for edge in statement.edges],
         diagnostics=[
             Diagnostic(
-                code=found.code,
-                severity=found.severity,
-                message=found.message,
-                hint=found.hint,
-                span=_span(found.span, masked),
+                code=diagnostic.code,
+                severity=diagnostic.severity,
+                message=diagnostic.message,
+                hint=diagnostic.hint,
+                span=_span(diagnostic.span, masked),
                 source=None,
                 project=None,
                 path=None,
                 job_key=None,
             )
-            for found in statement.diagnostics
+            for diagnostic in statement.diagnostics
         ],
         target_key=strawberry.ID(key) if key else None,
         steps=[_step(one) for one in steps] if steps is not None else None,

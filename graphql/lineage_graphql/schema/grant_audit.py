@@ -39,19 +39,19 @@ class PersonalDataGrant:
     users: list[str] | None = doc_field("These users. Null without the role steward.")
 
     @classmethod
-    def of(cls, one: GrantUse, *, shows_users: bool) -> PersonalDataGrant:
+    def of(cls, grant: GrantUse, *, shows_users: bool) -> PersonalDataGrant:
         """Return the GraphQL object of a grant."""
         return cls(
-            role=one.role,
-            on=one.name,
-            classes=list(one.classes),
-            state=one.state,
-            why=one.why or None,
-            granted=one.granted.date() if one.granted else None,
-            queries=Long(one.queries),
-            last_day=one.last_day,
-            distinct_users=len(one.users),
-            users=list(one.users) if shows_users else None,
+            role=grant.role,
+            on=grant.name,
+            classes=list(grant.classes),
+            state=grant.state,
+            why=grant.why or None,
+            granted=grant.granted.date() if grant.granted else None,
+            queries=Long(grant.queries),
+            last_day=grant.last_day,
+            distinct_users=len(grant.users),
+            users=list(grant.users) if shows_users else None,
         )
 
 

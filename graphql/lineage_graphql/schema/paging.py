@@ -226,11 +226,11 @@ def size_of(info: LineageInfo, size: int, name: str = "first") -> int:
 
 async def read_page(rows: PagedList[S], asked: PageArguments) -> Page[S]:
     """Return a page; whether rows precede or follow it is looked up only when that is selected."""
-    found = list(await rows.read(asked.request(asked.size + 1)))
-    more = len(found) > asked.size
+    page_rows = list(await rows.read(asked.request(asked.size + 1)))
+    more = len(page_rows) > asked.size
     if more:
-        found = found[1:] if asked.backwards else found[:-1]
-    positions = [rows.position(row) for row in found]
+        page_rows = page_rows[1:] if asked.backwards else page_rows[:-1]
+    positions = [rows.position(row) for row in page_rows]
 
     def look(after: Position | None, before: Position | None) -> Callable[[], Awaitable[bool]]:
         async def found_any() -> bool:
@@ -243,7 +243,7 @@ async def read_page(rows: PagedList[S], asked: PageArguments) -> Page[S]:
     before = look(None, positions[0] if positions else asked.before)
     return page_of(
         asked,
-        found,
+        page_rows,
         positions,
         rows_after=_first_known(more and not asked.backwards, asked.before is not None, after),
         rows_before=_first_known(more and asked.backwards, asked.after is not None, before),

@@ -72,12 +72,12 @@ def _compose_effects(first: EdgeRecord, second: EdgeRecord) -> EdgeEffects:
     return merge_effects(compose(one, other) for one in effects_of(first) for other in effects_of(second))
 
 
-def merged_edge(one: EdgeRecord, other: EdgeRecord) -> EdgeRecord:
+def merged_edge(edge: EdgeRecord, other: EdgeRecord) -> EdgeRecord:
     """Return one edge for two of the same job between the same nodes."""
     return replace(
-        one,
-        **merge_effects((*effects_of(one), *effects_of(other)))._asdict(),
-        limited=one.limited or other.limited,
-        ambiguous=one.ambiguous and other.ambiguous,
-        spans=tuple(sorted({*one.spans, *other.spans})),
+        edge,
+        **merge_effects((*effects_of(edge), *effects_of(other)))._asdict(),
+        limited=edge.limited or other.limited,
+        ambiguous=edge.ambiguous and other.ambiguous,
+        spans=tuple(sorted({*edge.spans, *other.spans})),
     )

@@ -79,11 +79,11 @@ def _have_stars(store: GraphStore, datasets: Iterable[str]) -> bool:
 
 def _columns(store: GraphStore, datasets: Iterable[str]) -> dict[str, list[str]]:
     """Return the top-level columns of datasets in order, including the star if an edge still reads it."""
-    found: dict[str, list[str]] = {key: [] for key in datasets}
-    for column in store.columns(sorted(found), dropped=True):
+    columns_by_dataset: dict[str, list[str]] = {key: [] for key in datasets}
+    for column in store.columns(sorted(columns_by_dataset), dropped=True):
         if column.path == _STAR or (column.parent is None and column.dropped_at is None):
-            found[column.dataset].append(column.path)
-    return found
+            columns_by_dataset[column.dataset].append(column.path)
+    return columns_by_dataset
 
 
 def _records_without_star(store: GraphStore, columns: dict[str, list[str]], at: datetime) -> Iterator[DatasetRecord]:

@@ -97,10 +97,10 @@ class ExportResolution:
             try:
                 return list(TopologicalSorter(needs).static_order()), cyclic
             except CycleError as error:
-                found = list(dict.fromkeys(error.args[1]))
-                cyclic += [key for key in found if key not in cyclic]
-                for key in found:
-                    needs[key] -= set(found)
+                cycle = list(dict.fromkeys(error.args[1]))
+                cyclic += [key for key in cycle if key not in cyclic]
+                for key in cycle:
+                    needs[key] -= set(cycle)
 
     def _resolve(self, query: QueryAsset) -> ResolvedQuery:
         missing = [key for key in query.needs if key not in self._queries]
@@ -193,11 +193,11 @@ class ExportResolution:
 
     def asset(self, key: str) -> tuple[str, tuple[str, ...]] | None:
         """Return the full name and columns of the query with this key; None if there is none."""
-        found = self._by_fold.get(key.casefold())
-        if found is None:
+        exact_key = self._by_fold.get(key.casefold())
+        if exact_key is None:
             return None
-        resolved = self.results.get(found)
-        return self._location(found), resolved.columns if resolved is not None else ()
+        resolved = self.results.get(exact_key)
+        return self._location(exact_key), resolved.columns if resolved is not None else ()
 
     def columns(self, connection: BiConnection, naming: Naming, name: str) -> tuple[str, ...] | None:
         """Return the columns of a table of the database; None if nothing knows them."""

@@ -188,7 +188,7 @@ def _board_job(names: ExportNames, board: Board, resolved: Mapping[str, Resolved
     output = names.dataset_key(board.key)
     file_key = names.file_key(board.key)
     shown = [key for key in dict.fromkeys(board.shows) if key in resolved]
-    found = list(board_columns(board, resolved))
+    shown_columns = list(board_columns(board, resolved))
     filters, problems = _board_filters(names, board, resolved)
     full = (
         all(one.severity is Severity.INFO for one in problems)
@@ -204,10 +204,10 @@ def _board_job(names: ExportNames, board: Board, resolved: Mapping[str, Resolved
         writes=(output,),
         source=board.at,
         operation=board.operation,
-        completeness=Completeness.FULL if full else Completeness.PARTIAL if found else Completeness.TABLES,
+        completeness=Completeness.FULL if full else Completeness.PARTIAL if shown_columns else Completeness.TABLES,
         file_key=file_key,
     )
-    columns = tuple(ColumnRecord(column_text(name), None, n) for n, (_, _, name) in enumerate(found))
+    columns = tuple(ColumnRecord(column_text(name), None, n) for n, (_, _, name) in enumerate(shown_columns))
     dataset = DatasetRecord(
         names.namespace, board.key, DatasetKind.EXPOSURE, columns=columns, schema_known=bool(columns) and full
     )
@@ -220,7 +220,7 @@ def _board_job(names: ExportNames, board: Board, resolved: Mapping[str, Resolved
             output,
             (Subtype.IDENTITY,),
         )
-        for key, column, name in found
+        for key, column, name in shown_columns
     ]
     edges += [
         EdgeRecord(column_key(table.key, path), output, EdgeKind.REFERENCES, job.key, output, (Subtype.FILTER,))
@@ -236,17 +236,21 @@ def _board_filters(
     """Return the columns by which a dashboard is filtered, each with its table, and the dashboard's problems."""
     found: dict[tuple[str, str], tuple[DatasetRecord, str]] = {}
     problems = list(board.problems)
-    for one in board.filters:
-        if one.connection is None:
-            column = _column_named(resolved.get(one.key), one)
+    for board_filter in board.filters:
+        if board_filter.connection is None:
+            column = _column_named(resolved.get(board_filter.key), board_filter)
             if column is None:
-                problems.append(not_read(f"it is filtered by the column {one.column!r}, which {one.key} does not have"))
+                problems.append(
+                    not_read(
+                        f"it is filtered by the column {board_filter.column!r}, which {board_filter.key} does not have"
+                    )
+                )
                 continue
-            table = DatasetRecord(names.namespace, one.key, DatasetKind.EXPOSURE)
+            table = DatasetRecord(names.namespace, board_filter.key, DatasetKind.EXPOSURE)
         else:
-            naming = naming_of(one.connection)
-            column = naming.dialect.fold_column(one.column, quoted=True)
-            parts = [str(naming.dialect.fold_table(part, quoted=True)) for part in one.parts]
+            naming = naming_of(board_filter.connection)
+            column = naming.dialect.fold_column(board_filter.column, quoted=True)
+            parts = [str(naming.dialect.fold_table(part, quoted=True)) for part in board_filter.parts]
             path = column_text(column)
             table = DatasetRecord(
                 naming.dataset_namespace,
@@ -266,18 +270,18 @@ def _column_named(query: ResolvedQuery | None, one: BoardFilter) -> str | None:
 
 def _merge(records: Iterable[DatasetRecord]) -> dict[str, DatasetRecord]:
     """Return the datasets by key; one that several connections name has the columns that each of them saw."""
-    found: dict[str, DatasetRecord] = {}
+    datasets: dict[str, DatasetRecord] = {}
     for record in records:
-        known = found.get(record.key)
+        known = datasets.get(record.key)
         if known is None:
-            found[record.key] = record
+            datasets[record.key] = record
         elif not known.schema_known:
             paths = {column.path for column in record.columns}
             left = () if record.schema_known else tuple(one for one in known.columns if one.path not in paths)
-            found[record.key] = replace(record, columns=(*record.columns, *left))
+            datasets[record.key] = replace(record, columns=(*record.columns, *left))
         elif not record.schema_known:
             continue
-    return found
+    return datasets
 
 
 def _as_exposure(record: DatasetRecord, resolved: ResolvedQuery | None) -> DatasetRecord:

@@ -94,10 +94,10 @@ def read_files(paths: tuple[Path, ...], suffixes: frozenset[str]) -> Iterator[Ex
                 for one in path.rglob("*")
                 if one.is_file() and not any(part.startswith(".") for part in one.relative_to(path).parts)
             )
-            for one in listed:
-                if one.suffix.lower() in suffixes | _ARCHIVES and one.resolve() not in read:
-                    read.add(one.resolve())
-                    yield from _read_path(one, one.relative_to(path).as_posix(), suffixes)
+            for file in listed:
+                if file.suffix.lower() in suffixes | _ARCHIVES and file.resolve() not in read:
+                    read.add(file.resolve())
+                    yield from _read_path(file, file.relative_to(path).as_posix(), suffixes)
         elif path.resolve() not in read:
             read.add(path.resolve())
             yield from _read_path(path, path.name, suffixes)
@@ -258,17 +258,17 @@ def _expanded_size(value: Any) -> float:
     sizes: dict[int, float] = {}
     stack: list[tuple[Any, bool]] = [(value, False)]
     while stack:
-        one, is_left = stack.pop()
-        if not isinstance(one, dict | list):
+        node, is_left = stack.pop()
+        if not isinstance(node, dict | list):
             continue
-        parts = list(one.values()) if isinstance(one, dict) else one
+        parts = list(node.values()) if isinstance(node, dict) else node
         if is_left:
-            sizes[id(one)] = 1 + sum(
+            sizes[id(node)] = 1 + sum(
                 sizes.get(id(part), math.inf) if isinstance(part, dict | list) else 1 for part in parts
             )
-        elif id(one) not in sizes:
-            sizes[id(one)] = math.inf  # until it is left: an alias of itself
-            stack.append((one, True))
+        elif id(node) not in sizes:
+            sizes[id(node)] = math.inf  # until it is left: an alias of itself
+            stack.append((node, True))
             stack.extend((part, False) for part in parts)
     return sizes.get(id(value), 1)
 

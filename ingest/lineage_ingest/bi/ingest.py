@@ -124,20 +124,22 @@ def _without_repeated_keys(export: BiExport) -> BiExport:
     queries: dict[str, QueryAsset] = {}
     boards: dict[str, Board] = {}
     seen: dict[str, QueryAsset | Board] = {}
-    for one in export.assets:
-        fold = one.key.casefold()
-        if fold in seen and replace(seen[fold], at="") != replace(one, at=""):
-            message = f"{one.key} is there twice, in {seen[fold].at}, too: the last one is read"
-            if seen[fold].title != one.title:
-                message = f"{one.title!r} and {seen[fold].title!r} have the same key, {one.key}: the last one is read"
-            problems.append((one.at, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
-        seen[fold] = one
+    for asset in export.assets:
+        fold = asset.key.casefold()
+        if fold in seen and replace(seen[fold], at="") != replace(asset, at=""):
+            message = f"{asset.key} is there twice, in {seen[fold].at}, too: the last one is read"
+            if seen[fold].title != asset.title:
+                message = (
+                    f"{asset.title!r} and {seen[fold].title!r} have the same key, {asset.key}: the last one is read"
+                )
+            problems.append((asset.at, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
+        seen[fold] = asset
         queries.pop(fold, None)
         boards.pop(fold, None)
-        if isinstance(one, QueryAsset):
-            queries[fold] = one
+        if isinstance(asset, QueryAsset):
+            queries[fold] = asset
         else:
-            boards[fold] = one
+            boards[fold] = asset
     return replace(export, queries=tuple(queries.values()), boards=tuple(boards.values()), problems=tuple(problems))
 
 
@@ -171,17 +173,22 @@ def _with_connection_problems(export: BiExport) -> BiExport:
 def _names_without_catalog(resolved: Iterable[ResolvedQuery]) -> Iterator[tuple[str, Diagnostic]]:
     """Yield a diagnostic for each connection whose tables lack the first of three parts of their names."""
     said: set[str] = set()
-    for one in resolved:
-        connection = one.query.connection
+    for resolved_query in resolved:
+        connection = resolved_query.query.connection
         name = connection.names[0]
         if connection.database or connection.dialect not in WITH_CATALOG or name in said:
             continue
-        table = next((table for table in one.statement.sources if "://" not in table and _parts(table) == 2), None)
+        table = next(
+            (table for table in resolved_query.statement.sources if "://" not in table and _parts(table) == 2), None
+        )
         if table is not None:
             said.add(name)
             message = f"the database of the connection {name!r} is not known: {table} is not known by three parts"
             hint = f"--connection '{name}=database=…'"
-            yield one.query.at, Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint)
+            yield (
+                resolved_query.query.at,
+                Diagnostic(DiagnosticCode.CONNECTION_UNKNOWN, Severity.WARNING, message, hint=hint),
+            )
 
 
 def _parts(table: str) -> int:
@@ -209,10 +216,10 @@ def _is_one_of(path: str, identities: Iterable[tuple[str, str]]) -> bool:
 
 
 def _annotations(export: BiExport, names: ExportNames) -> Iterator[tuple[str, dict[str, Annotation]]]:
-    for one in export.assets:
-        key = names.dataset_key(one.key)
-        parts = [part.strip() for part in (one.title, one.description, one.url) if part and part.strip()]
-        yield key, {key: Annotation("\n".join(parts), one.owner)}
+    for asset in export.assets:
+        key = names.dataset_key(asset.key)
+        parts = [part.strip() for part in (asset.title, asset.description, asset.url) if part and part.strip()]
+        yield key, {key: Annotation("\n".join(parts), asset.owner)}
 
 
 def _notices(request: BiRequest, export: BiExport, gone: Collection[str]) -> Iterator[str]:

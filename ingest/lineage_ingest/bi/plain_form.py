@@ -121,13 +121,13 @@ class _PlainReader:
             else:
                 self._invalid(at, "a connection is a mapping")
             self._add_connection(str(name), facts if isinstance(facts, Mapping) else {}, at)
-        for at, one in self._listed(value, "queries", "query", file.name):
-            self._waiting.append(partial(self._add_query, one, at))
-        for at, one in self._listed(value, "dashboards", "dashboard", file.name):
-            shows = one.get("shows") or []
+        for at, entry in self._listed(value, "queries", "query", file.name):
+            self._waiting.append(partial(self._add_query, entry, at))
+        for at, entry in self._listed(value, "dashboards", "dashboard", file.name):
+            shows = entry.get("shows") or []
             if not isinstance(shows, list):
                 shows = [shows]
-            self._shown.append((str(one["name"]), [str(name) for name in shows], at, one))
+            self._shown.append((str(entry["name"]), [str(name) for name in shows], at, entry))
 
     def _listed(
         self, value: Mapping[str, Any], name: str, what: str, file: str
@@ -137,13 +137,13 @@ class _PlainReader:
         if not isinstance(listed, list):
             self._invalid(file, f"`{name}` is not a list")
             return
-        for number, one in enumerate(listed):
+        for number, entry in enumerate(listed):
             at = f"{file}#{name}/{number}"
-            if not isinstance(one, Mapping) or not one.get("name"):
+            if not isinstance(entry, Mapping) or not entry.get("name"):
                 self._invalid(at, f"a {what} needs a name")
             else:
-                self._check_keys(what, one, at)
-                yield at, one
+                self._check_keys(what, entry, at)
+                yield at, entry
 
     def _check_keys(self, what: str, value: Mapping[str, Any], at: str) -> None:
         for key in sorted(set(map(str, value)) - set(_KEYS[what])):
@@ -169,21 +169,21 @@ class _PlainReader:
     def _connection(self, name: str | None) -> BiConnection:
         if name is None and len(self.connections) == 1:
             return next(iter(self.connections.values()))
-        found = self.connections.get(name or "default")
-        if found is None:
-            found = self.map.apply(BiConnection((name or "default",), is_known=False))
-            self.connections[name or "default"] = found
-        return found
+        connection = self.connections.get(name or "default")
+        if connection is None:
+            connection = self.map.apply(BiConnection((name or "default",), is_known=False))
+            self.connections[name or "default"] = connection
+        return connection
 
-    def _add_query(self, one: Mapping[str, Any], at: str) -> None:
-        connection = self._connection(text_or_none(one.get("connection")))
-        key = query_key(str(one.get("key") or one["name"]))
-        sql, columns = one.get("sql"), one.get("columns")
+    def _add_query(self, query: Mapping[str, Any], at: str) -> None:
+        connection = self._connection(text_or_none(query.get("connection")))
+        key = query_key(str(query.get("key") or query["name"]))
+        sql, columns = query.get("sql"), query.get("columns")
         problems: list[Diagnostic] = []
         reads: tuple[tuple[str, ...], ...] = ()
         if isinstance(sql, str) and sql.strip():
             text: str | None = sql
-            if columns or one.get("tables"):
+            if columns or query.get("tables"):
                 problems.append(not_read("`columns` and `tables` are not read beside `sql`"))
         elif isinstance(columns, Mapping) and columns:
             text = _sql_of_columns(
@@ -192,7 +192,7 @@ class _PlainReader:
             )
         else:
             text = None
-            tables = one.get("tables") or ()
+            tables = query.get("tables") or ()
             listed = tables if isinstance(tables, list | tuple) else [tables]
             reads = tuple(_parts(str(name), connection.dialect) for name in listed)
             if not reads:
@@ -200,19 +200,19 @@ class _PlainReader:
         self.queries.append(
             QueryAsset(
                 key,
-                str(one["name"]),
+                str(query["name"]),
                 at,
                 connection,
                 text,
                 reads=reads,
                 problems=tuple(problems),
-                description=text_or_none(one.get("description")),
-                owner=text_or_none(one.get("owner")),
-                url=text_or_none(one.get("url")),
+                description=text_or_none(query.get("description")),
+                owner=text_or_none(query.get("owner")),
+                url=text_or_none(query.get("url")),
             )
         )
 
-    def _add_board(self, name: str, shows: list[str], at: str, one: Mapping[str, Any]) -> None:
+    def _add_board(self, name: str, shows: list[str], at: str, dashboard: Mapping[str, Any]) -> None:
         keys = tuple(dict.fromkeys(query_key(title) for title in shows))
         known = {query.key for query in self.queries}
         missing = [title for title in shows if query_key(title) not in known]
@@ -224,9 +224,9 @@ class _PlainReader:
                 at,
                 keys,
                 problems,
-                text_or_none(one.get("description")),
-                text_or_none(one.get("owner")),
-                text_or_none(one.get("url")),
+                text_or_none(dashboard.get("description")),
+                text_or_none(dashboard.get("owner")),
+                text_or_none(dashboard.get("url")),
             )
         )
 

@@ -89,41 +89,41 @@ def compare(
     options = CompareOptions(**names.of_api(), dialect=dialect, as_of=as_of, every=every)
     try:
         with progress_bar() as progress:
-            found = compare_lineage(kind, paths, store=store, options=options, progress=progress)
+            comparison = compare_lineage(kind, paths, store=store, options=options, progress=progress)
     except OptionError as error:
         raise bad_parameter(error) from error
     except (ColumnsMissingError, NoEventFilesError, NoLogFilesError, NoManifestError) as error:
         raise typer.BadParameter(str(error), param_hint="PATHS") from error
-    _print(found, output, rows, every=every)
-    for unread in found.unread[: show or None]:
+    _print(comparison, output, rows, every=every)
+    for unread in comparison.unread[: show or None]:
         note(f"{unread.place}: {unread.reason}" + (f"; {unread.hint}" if unread.hint else ""), "red")
-    if show and found.unread_count > show:
-        note(f"… and {found.unread_count - show:,} more bad records; --show 0 lists them", "red")
-    failures = found.failures(tuple(fail_on or ()))
-    nothing = bool(fail_on) and not found.tables
+    if show and comparison.unread_count > show:
+        note(f"… and {comparison.unread_count - show:,} more bad records; --show 0 lists them", "red")
+    failures = comparison.failures(tuple(fail_on or ()))
+    nothing = bool(fail_on) and not comparison.tables
     if nothing:
         note(f"--fail-on {' '.join(fail_on or ())}: nothing was compared", "red")
     if failures:
         note(f"--fail-on {' '.join(fail_on or ())}: {counted(len(failures), 'difference')}", "red")
-    if failures or nothing or found.has_errors:
+    if failures or nothing or comparison.has_errors:
         raise typer.Exit(1)
 
 
-def _print(found: Comparison, output: OutputFormat, rows: int, *, every: bool) -> None:
-    listed = found.differences
+def _print(comparison: Comparison, output: OutputFormat, rows: int, *, every: bool) -> None:
+    listed = comparison.differences
     if every:
-        listed = [*listed, *(edge for edge in found.edges if not edge.verdict.is_difference)]
+        listed = [*listed, *(edge for edge in comparison.edges if not edge.verdict.is_difference)]
     shown = listed[: rows or None] if output.is_for_people else listed
-    values = partial(comparison_to_dict, found, every=every)
-    print_listing(COLUMNS, comparison_rows(found, shown), output, _LOOK, values=values)
+    values = partial(comparison_to_dict, comparison, every=every)
+    print_listing(COLUMNS, comparison_rows(comparison, shown), output, _LOOK, values=values)
     if not output.is_for_people:
         return
     if len(shown) < len(listed):
         note(f"… and {len(listed) - len(shown):,} more; --rows 0 shows all")
-    for line in summary_lines(found):
+    for line in summary_lines(comparison):
         say(line)
-    for text in found.notices:
+    for text in comparison.notices:
         note(text, "yellow")
-    soft = sum(found.counts[one] for one in (EdgeVerdict.THROUGH, EdgeVerdict.TABLES))
+    soft = sum(comparison.counts[one] for one in (EdgeVerdict.THROUGH, EdgeVerdict.TABLES))
     if soft and not every:
         note(f"through other tables, or at table level: {counted(soft, 'edge')}; --all lists them")

@@ -101,14 +101,14 @@ def dbt(
 
 def print_dbt_summary(summary: DbtSummary, output: OutputFormat, show: int = 20) -> None:
     """Print the counts of an ingest of a dbt project, and the diagnostics, the most severe first."""
-    found = worst_first(summary.diagnostics)
+    records = worst_first(summary.diagnostics)
     print_ingest_figures(
         summary.to_dict(),
         output,
         named={"store": summary.store, "project": summary.project},
         more={"notices": list(summary.notices)},
-        found=({"source": d.source, **d.diagnostic.to_dict()} for d in found),
-        people=lambda: _say_dbt_summary(summary, found, show),
+        found=({"source": d.source, **d.diagnostic.to_dict()} for d in records),
+        people=lambda: _say_dbt_summary(summary, records, show),
     )
 
 

@@ -170,20 +170,20 @@ def diff(
         project_dir=project_dir,
         functions=tuple(functions or ()),
     )
-    found = _compare(base, head, options, store, pii_tag)
+    project_diff = _compare(base, head, options, store, pii_tag)
     conditions = tuple(fail_on or ())
     for path, kind in reports:
-        _write(path, _text(found, kind, conditions))
-    _print(found, output, rows, conditions)
-    failures = found.failures(conditions)
+        _write(path, _text(project_diff, kind, conditions))
+    _print(project_diff, output, rows, conditions)
+    failures = project_diff.failures(conditions)
     for condition, text in failures[:20]:
         note(f"--fail-on {condition}: {text}", "red")
     if len(failures) > 20:
         note(f"… and {len(failures) - 20:,} more", "red")
-    nothing = bool(conditions) and found.is_empty
+    nothing = bool(conditions) and project_diff.is_empty
     if nothing:
         note(f"--fail-on {' '.join(conditions)}: nothing was compared", "red")
-    if failures or nothing or found.has_errors:
+    if failures or nothing or project_diff.has_errors:
         raise typer.Exit(1)
 
 
@@ -212,28 +212,30 @@ def _write(path: Path, text: str) -> None:
         raise typer.BadParameter(f"{path} cannot be written: {error.strerror}", param_hint="--write") from error
 
 
-def _text(found: ProjectDiff, kind: DiffFormat, conditions: tuple[FailCondition, ...]) -> str:
+def _text(project_diff: ProjectDiff, kind: DiffFormat, conditions: tuple[FailCondition, ...]) -> str:
     if kind is DiffFormat.MARKDOWN:
-        return diff_to_markdown(found)
+        return diff_to_markdown(project_diff)
     if kind is DiffFormat.JUNIT:
-        return diff_to_junit(found, conditions)
-    value = diff_to_sarif(found, conditions) if kind is DiffFormat.SARIF else diff_to_dict(found, conditions)
+        return diff_to_junit(project_diff, conditions)
+    value = (
+        diff_to_sarif(project_diff, conditions) if kind is DiffFormat.SARIF else diff_to_dict(project_diff, conditions)
+    )
     return json.dumps(value, indent=2, default=str) + "\n"
 
 
-def _print(found: ProjectDiff, output: DiffFormat, rows: int, conditions: tuple[FailCondition, ...]) -> None:
+def _print(project_diff: ProjectDiff, output: DiffFormat, rows: int, conditions: tuple[FailCondition, ...]) -> None:
     if output is DiffFormat.JSON:
-        print_object(diff_to_dict(found, conditions))
+        print_object(diff_to_dict(project_diff, conditions))
     elif output in (DiffFormat.MARKDOWN, DiffFormat.SARIF, DiffFormat.JUNIT):
-        print(_text(found, output, conditions), end="")
+        print(_text(project_diff, output, conditions), end="")
     else:
-        listed = list(diff_rows(found))
+        listed = list(diff_rows(project_diff))
         if output is DiffFormat.CSV:
             print_listing(COLUMNS, listed, OutputFormat.CSV)
             return
-        say(f"{found.base} → {found.head}: {headline(found)}")
+        say(f"{project_diff.base} → {project_diff.head}: {headline(project_diff)}")
         print_listing(COLUMNS, listed[: rows or None], OutputFormat.TABLE, _LOOK)
         if rows and len(listed) > rows:
             note(f"… and {len(listed) - rows:,} more; --rows 0 shows all")
-        for line in summary_lines(found):
+        for line in summary_lines(project_diff):
             say(line, is_command=line.startswith("dbt "))

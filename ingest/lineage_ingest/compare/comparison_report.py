@@ -20,68 +20,79 @@ COLUMNS = ("verdict", "target", "source", "why", "through", "theirs", "ours")
 _MAX_TEXT = 200
 
 
-def comparison_rows(found: Comparison, edges: Iterable[ComparedEdge]) -> Iterator[tuple[object, ...]]:
+def comparison_rows(comparison: Comparison, edges: Iterable[ComparedEdge]) -> Iterator[tuple[object, ...]]:
     """Yield the rows of a listing of these edges."""
     for edge in edges:
         reason = f"{edge.reason}: {edge.because}" if edge.reason else edge.because
         yield (
             str(edge.verdict),
-            found.names.get(edge.target, edge.target),
-            found.names.get(edge.source, edge.source),
+            comparison.names.get(edge.target, edge.target),
+            comparison.names.get(edge.source, edge.source),
             reason,
-            tuple(found.names.get(key, key) for key in edge.through),
+            tuple(comparison.names.get(key, key) for key in edge.through),
             _their_proof(edge.theirs),
-            _our_proof(found, edge.ours),
+            _our_proof(comparison, edge.ours),
         )
 
 
-def summary_lines(found: Comparison) -> Iterator[str]:
+def summary_lines(comparison: Comparison) -> Iterator[str]:
     """Yield the sentences that sum a comparison up."""
-    counts = found.counts
+    counts = comparison.counts
     compared = sum(counts.values())
     agree = counts[EdgeVerdict.AGREE] + counts[EdgeVerdict.THROUGH] + counts[EdgeVerdict.TABLES]
     share = f" ({agree / compared:.1%})" if compared else ""
-    span = f", {found.first_at:%Y-%m-%d} to {found.last_at:%Y-%m-%d}" if found.first_at and found.last_at else ""
-    tables = counted(found.tables, "table")
-    yield f"{found.product}: {counted(found.rows, 'record')} of edges; {tables} compared{span}"
+    span = (
+        f", {comparison.first_at:%Y-%m-%d} to {comparison.last_at:%Y-%m-%d}"
+        if comparison.first_at and comparison.last_at
+        else ""
+    )
+    tables = counted(comparison.tables, "table")
+    yield f"{comparison.product}: {counted(comparison.rows, 'record')} of edges; {tables} compared{span}"
     listed = ", ".join(f"{counts[one]:,} {one}" for one in EdgeVerdict if counts[one])
     yield f"{agree:,} of {compared:,} agree{share}: {listed}" if compared else "nothing to compare"
-    differing = found.differences
+    differing = comparison.differences
     explained = sum(edge.reason is not None and edge.reason.is_explained for edge in differing)
     if differing:
         yield f"{counted(len(differing), 'difference')}, {len(differing) - explained:,} of them unexplained"
-    if found.unproven:
+    if comparison.unproven:
         yield (
-            f"{found.unproven:,} of the agreeing edges are no second opinion: no SQL proves ours, they were learnt "
-            "from what an engine or agent stated"
+            f"{comparison.unproven:,} of the agreeing edges are no second opinion: no SQL proves ours, they were "
+            "learnt from what an engine or agent stated"
         )
-    if found.not_compared:
-        left_out = sorted(found.not_compared, key=lambda key: (-found.not_compared[key], key))
-        shown = name_list([found.names.get(key, key) for key in left_out], 3)
+    if comparison.not_compared:
+        left_out = sorted(comparison.not_compared, key=lambda key: (-comparison.not_compared[key], key))
+        shown = name_list([comparison.names.get(key, key) for key in left_out], 3)
         yield (
-            f"not compared: {counted(found.not_compared_edges, 'edge')} of {counted(len(left_out), 'table')} "
+            f"not compared: {counted(comparison.not_compared_edges, 'edge')} of {counted(len(left_out), 'table')} "
             f"that the graph does not have: {shown}"
         )
 
 
-def comparison_to_dict(found: Comparison, *, every: bool = False) -> dict[str, Any]:
+def comparison_to_dict(comparison: Comparison, *, every: bool = False) -> dict[str, Any]:
     """Return a comparison as JSON values: the differences, or every edge."""
-    shown = found.edges if every else [*found.differences, *_softer(found)]
-    differing = found.differences
+    shown = comparison.edges if every else [*comparison.differences, *_softer(comparison)]
+    differing = comparison.differences
     return {
-        "kind": found.kind,
-        "product": found.product,
-        "store": found.store,
-        "as_of": found.as_of,
-        "export": {"edges": found.rows, "from": found.first_at, "to": found.last_at, "unread": found.unread_count},
-        "tables": found.tables,
-        "counts": {name.replace(" ", "_"): count for name, count in found.counts.items()},
+        "kind": comparison.kind,
+        "product": comparison.product,
+        "store": comparison.store,
+        "as_of": comparison.as_of,
+        "export": {
+            "edges": comparison.rows,
+            "from": comparison.first_at,
+            "to": comparison.last_at,
+            "unread": comparison.unread_count,
+        },
+        "tables": comparison.tables,
+        "counts": {name.replace(" ", "_"): count for name, count in comparison.counts.items()},
         "unexplained": sum(edge.reason is None or not edge.reason.is_explained for edge in differing),
-        "agreement_without_sql": found.unproven,
-        "not_compared": {found.names.get(key, key): count for key, count in sorted(found.not_compared.items())},
-        "edges": [_edge_to_dict(found, edge) for edge in shown],
-        "unread": [{"place": one.place, "reason": one.reason, "hint": one.hint} for one in found.unread],
-        "notices": list(found.notices),
+        "agreement_without_sql": comparison.unproven,
+        "not_compared": {
+            comparison.names.get(key, key): count for key, count in sorted(comparison.not_compared.items())
+        },
+        "edges": [_edge_to_dict(comparison, edge) for edge in shown],
+        "unread": [{"place": one.place, "reason": one.reason, "hint": one.hint} for one in comparison.unread],
+        "notices": list(comparison.notices),
     }
 
 
@@ -90,18 +101,18 @@ def _softer(found: Comparison) -> Iterator[ComparedEdge]:
     return (edge for edge in found.edges if edge.verdict in (EdgeVerdict.THROUGH, EdgeVerdict.TABLES))
 
 
-def _edge_to_dict(found: Comparison, edge: ComparedEdge) -> dict[str, Any]:
+def _edge_to_dict(comparison: Comparison, edge: ComparedEdge) -> dict[str, Any]:
     theirs = edge.theirs
     return {
         "verdict": str(edge.verdict),
-        "source": found.names.get(edge.source, edge.source),
-        "target": found.names.get(edge.target, edge.target),
+        "source": comparison.names.get(edge.source, edge.source),
+        "target": comparison.names.get(edge.target, edge.target),
         "source_key": edge.source,
         "target_key": edge.target,
         "reason": None if edge.reason is None else str(edge.reason),
         "explained": edge.reason.is_explained if edge.reason is not None else None,
         "because": edge.because or None,
-        "through": [found.names.get(key, key) for key in edge.through],
+        "through": [comparison.names.get(key, key) for key in edge.through],
         "theirs": None
         if theirs is None
         else {
@@ -114,7 +125,7 @@ def _edge_to_dict(found: Comparison, edge: ComparedEdge) -> dict[str, Any]:
             "records": theirs.count,
             "place": theirs.place,
         },
-        "ours": [_ours_to_dict(found, one) for one in edge.ours],
+        "ours": [_ours_to_dict(comparison, one) for one in edge.ours],
     }
 
 

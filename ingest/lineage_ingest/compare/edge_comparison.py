@@ -196,14 +196,16 @@ class _Comparing:
                 else:
                     unmatched.append(edge)
                 continue
-            found = self.ours.between(source, target)
+            direct_edges = self.ours.between(source, target)
             if self.names.unknown_columns((target,)):
                 continue  # what decides the rows of the table is no edge of a column that it does not have
-            is_other_kind = statement.influence is False and all(one.kind is EdgeKind.REFERENCES for one in found)
-            if is_other_kind or not found:
+            is_other_kind = statement.influence is False and all(
+                one.kind is EdgeKind.REFERENCES for one in direct_edges
+            )
+            if is_other_kind or not direct_edges:
                 unmatched.append(edge)
             else:
-                self._judge_direct(edge, found)
+                self._judge_direct(edge, direct_edges)
         return unmatched
 
     def _judge_direct(self, edge: ComparedEdge, found: list[StoredEdge]) -> None:
@@ -243,13 +245,13 @@ class _Comparing:
     def settle_paths(self, unmatched: Iterable[ComparedEdge]) -> None:
         """Decide on edges of theirs of which we have no direct edge, or none of their kind, but a path."""
         for edge in unmatched:
-            found = self.ours.path_between(edge.source, edge.target)
-            if (found is None or found[1]) and (direct := self.ours.between(edge.source, edge.target)):
+            path = self.ours.path_between(edge.source, edge.target)
+            if (path is None or path[1]) and (direct := self.ours.between(edge.source, edge.target)):
                 self._judge_direct(edge, direct)
                 continue
-            if found is None or (not found[0] and self.ours.has_between_fields(edge.source, edge.target)):
+            if path is None or (not path[0] and self.ours.has_between_fields(edge.source, edge.target)):
                 continue  # none, or a copy of a struct, whose fields are others
-            edge.through, is_influence = found
+            edge.through, is_influence = path
             # Without a column between, it is one hop by a field or by rows, which `between` does not show.
             edge.verdict = EdgeVerdict.THROUGH if edge.through else EdgeVerdict.AGREE
             edge.ours = tuple(self.ours.between(edge.through[-1], edge.target)) if edge.through else ()
@@ -308,12 +310,12 @@ class _Comparing:
                 continue
             before = self.ours.values_into(key)
             is_known = is_known and bool(before)
-            for one in before - seen:
-                seen.add(one)
-                if self._is_stated(one, edge.target) and (one, edge.target) not in self.ours.edges:
+            for source in before - seen:
+                seen.add(source)
+                if self._is_stated(source, edge.target) and (source, edge.target) not in self.ours.edges:
                     stated = True
                 else:
-                    waiting.append(one)
+                    waiting.append(source)
         if stated and missing:
             edge.reason = Reason.UNEXPLAINED
             edge.because = (

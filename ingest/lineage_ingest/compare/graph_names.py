@@ -37,16 +37,16 @@ def root_of(key: str) -> str:
     return key if len(parts) == 1 else column_key(dataset, str(ColumnPath(parts[:1])))
 
 
-def is_related(one: str, other: str) -> bool:
+def is_related(key: str, other: str) -> bool:
     """Return whether two keys are of one column, or of a column and a field in it.
 
     >>> is_related("bigquery/t#address", "bigquery/t#address.city"), is_related("bigquery/t#a.x", "bigquery/t#a.y")
     (True, False)
     """
-    if one == other:
+    if key == other:
         return True
-    (dataset, path), (other_dataset, other_path) = split_column_key(one), split_column_key(other)
-    if dataset != other_dataset or not is_column_key(one) or not is_column_key(other):
+    (dataset, path), (other_dataset, other_path) = split_column_key(key), split_column_key(other)
+    if dataset != other_dataset or not is_column_key(key) or not is_column_key(other):
         return False
     parts, other_parts = ColumnPath.parse(path).parts, ColumnPath.parse(other_path).parts
     common = min(len(parts), len(other_parts))
@@ -83,14 +83,14 @@ class GraphNames:
                 names._add(dataset.key, dataset)
         exact = set(names.datasets)
         for key in listed:
-            if key not in names.datasets and (found := _by_name(store, key, any_namespace)) is not None:
-                if found.key in exact and found.key.casefold() == key.casefold():
+            if key not in names.datasets and (stored_dataset := _by_name(store, key, any_namespace)) is not None:
+                if stored_dataset.key in exact and stored_dataset.key.casefold() == key.casefold():
                     continue  # the export has both: they differ in case only, and the graph has the other one
-                names._add(key, found)
-                if not _has_name(found, key):
-                    names.respelled[key] = found.key
-                if not found.key.startswith(f"{_namespace(key)}/"):
-                    names.elsewhere[key] = found.key
+                names._add(key, stored_dataset)
+                if not _has_name(stored_dataset, key):
+                    names.respelled[key] = stored_dataset.key
+                if not stored_dataset.key.startswith(f"{_namespace(key)}/"):
+                    names.elsewhere[key] = stored_dataset.key
         names._load_columns(store)
         return names
 
@@ -160,10 +160,10 @@ def _by_name(store: GraphStore, key: str, any_namespace: bool) -> StoredDataset 
     """Return the one live dataset with the full name or alias of a key; None if there is none, or several."""
     namespace, name = split_dataset_key(key)
     found = [
-        one
-        for one in store.find_datasets(name)
-        if (any_namespace or one.namespace == namespace)
-        and name.casefold() in map(str.casefold, _full_names(one, namespace))
+        dataset
+        for dataset in store.find_datasets(name)
+        if (any_namespace or dataset.namespace == namespace)
+        and name.casefold() in map(str.casefold, _full_names(dataset, namespace))
     ]
     live = [one for one in found if one.dropped_at is None] or found
     own = [one for one in live if one.namespace == namespace] or live

@@ -140,11 +140,11 @@ class Comparison:
         order = list(EdgeVerdict)
         return sorted(
             found,
-            key=lambda one: (
-                one.reason is not None and one.reason.is_explained,
-                order.index(one.verdict),
-                one.target,
-                one.source,
+            key=lambda compared_edge: (
+                compared_edge.reason is not None and compared_edge.reason.is_explained,
+                order.index(compared_edge.verdict),
+                compared_edge.target,
+                compared_edge.source,
             ),
         )
 

@@ -76,11 +76,11 @@ class ProjectFacts:
         artifacts = self._artifacts
         tests = [
             (
-                artifacts.manifest.stated[one.unique_id],
-                artifacts.results.results.get(one.unique_id),
-                [self._nodes[other].name for other in one.depends_on.nodes if other in self._nodes],
+                artifacts.manifest.stated[test.unique_id],
+                artifacts.results.results.get(test.unique_id),
+                [self._nodes[other].name for other in test.depends_on.nodes if other in self._nodes],
             )
-            for one in self._tests.get(key, ())
+            for test in self._tests.get(key, ())
         ]
         freshness = artifacts.freshness.get(key)
         return digest_of(artifacts.manifest.stated[key], columns, tests, freshness, self._owners)

@@ -131,17 +131,17 @@ class _Ingest:
         store knew by then may be from after that ingest's time: stating the same again would be newer than that.
         """
         store, request = self.store, self.request
-        found = request.state.read(store.last_session) if request.state is not None else None
-        if found is None or found.basis != request.basis or found.at > request.at:
+        state = request.state.read(store.last_session) if request.state is not None else None
+        if state is None or state.basis != request.basis or state.at > request.at:
             return None
-        if not found.lasting and (found.at != request.at or found.others_since):
+        if not state.lasting and (state.at != request.at or state.others_since):
             return None
-        self.hooks = {key: node for key, node in found.nodes.items() if is_hook(key)}
-        if found.others_since:
-            stored = {key: self._stored_node(key, node) for key, node in found.nodes.items()}
-            self.concerned = nodes_to_state_again(store, stored, found.at)
-        jobs, datasets = self._stored(key for key in found.nodes if key not in self.concerned)
-        return None if store.is_seen_after(jobs, datasets, found.at) else found
+        self.hooks = {key: node for key, node in state.nodes.items() if is_hook(key)}
+        if state.others_since:
+            stored = {key: self._stored_node(key, node) for key, node in state.nodes.items()}
+            self.concerned = nodes_to_state_again(store, stored, state.at)
+        jobs, datasets = self._stored(key for key in state.nodes if key not in self.concerned)
+        return None if store.is_seen_after(jobs, datasets, state.at) else state
 
     def _stored_node(self, key: str, node: NodeState) -> StoredNode:
         """Return the job and the datasets of a node."""
@@ -333,11 +333,11 @@ class _Ingest:
             self.nodes |= {key: self.known[key] for key in project.hooks.followed}
             self.skipped += project.hooks.followed
             return
-        for one in project.hooks.resolve(self.request.options, named):
-            key = one.hook.key
-            self.nodes[key] = state = hook_state(one, given)
+        for read_hook in project.hooks.resolve(self.request.options, named):
+            key = read_hook.hook.key
+            self.nodes[key] = state = hook_state(read_hook, given)
             if not self._is_known(key, state, by_input=False):
-                self.batch.add_hook(one)
+                self.batch.add_hook(read_hook)
 
     def _is_stated_by_events(self, table: DbtTable) -> bool:
         """Return whether OpenLineage events of the model's Spark run have its columns."""
@@ -380,17 +380,19 @@ class _Ingest:
                     self.nodes[key] = replace(node, facts=was.facts, facts_input=given, absent=was.absent)
                     self._report_absent(table, was.absent)
                     continue
-                found, dataset = facts.of_table(table, columns), self.batch.key_of(table.name)
-                self._report_absent(table, found.absent)
+                node_facts, dataset = facts.of_table(table, columns), self.batch.key_of(table.name)
+                self._report_absent(table, node_facts.absent)
             elif consumer is not None:
-                found, dataset = facts.of_consumer(consumer), consumer_key(key)
+                node_facts, dataset = facts.of_consumer(consumer), consumer_key(key)
             else:
                 continue
-            digest = found.digest()
-            self.nodes[key] = replace(node, facts=digest, facts_input=given, absent=found.absent)
+            digest = node_facts.digest()
+            self.nodes[key] = replace(node, facts=digest, facts_input=given, absent=node_facts.absent)
             # The same facts are stated again if other columns are there to have them.
-            if digest and (was is None or (was.facts, was.absent, was.stated) != (digest, found.absent, node.stated)):
-                self.batch.add_facts(dataset, found)
+            if digest and (
+                was is None or (was.facts, was.absent, was.stated) != (digest, node_facts.absent, node.stated)
+            ):
+                self.batch.add_facts(dataset, node_facts)
         if self.earlier is not None and all(starmap(self._states_as_before, self.earlier.nodes.items())):
             return []
         return list(self._no_longer_stated())

@@ -244,26 +244,26 @@ class ProjectResolution:
         if chosen is None:
             message = "the model has no SQL"
             problem = Diagnostic(DiagnosticCode.EMPTY_INPUT, Severity.WARNING, message)
-            found = StatementLineage("SELECT", diagnostics=[problem], completeness=Completeness.TABLES)
+            lineage = StatementLineage("SELECT", diagnostics=[problem], completeness=Completeness.TABLES)
         else:
-            found, _ = resolve_statement(chosen, self._options, tables, model.table)
+            lineage, _ = resolve_statement(chosen, self._options, tables, model.table)
         doubts = (*model.doubts, *model.unread)
-        problems = [*doubts, *found.diagnostics]
+        problems = [*doubts, *lineage.diagnostics]
         if any(one.code is DiagnosticCode.NOT_COMPILED and one.severity is Severity.WARNING for one in model.doubts):
             # What was guessed of the template may have these columns.
             problems = [replace(one, severity=Severity.INFO) if one.code is _UNKNOWN else one for one in problems]
-        completeness = found.completeness
+        completeness = lineage.completeness
         if len(statements) > 1:
             message = f"{len(statements)} statements define this model: only its query is read"
             problems.append(Diagnostic(DiagnosticCode.UNSUPPORTED_SYNTAX, Severity.WARNING, message))
-        if found.target != model.table or completeness in (Completeness.TABLES, Completeness.NONE):
-            reads = dict.fromkeys((*found.sources, *model.reads))
-            found = replace(found, sources=[one for one in reads if one != model.table])
+        if lineage.target != model.table or completeness in (Completeness.TABLES, Completeness.NONE):
+            reads = dict.fromkeys((*lineage.sources, *model.reads))
+            lineage = replace(lineage, sources=[one for one in reads if one != model.table])
             completeness = Completeness.TABLES
         elif any(doubt.severity is not Severity.INFO for doubt in doubts) or len(statements) > 1:
             completeness = max(completeness, Completeness.PARTIAL, key=_WORST.index)
         return replace(
-            found,
+            lineage,
             target=model.table,
             target_kind=model.kind,
             defines=True,

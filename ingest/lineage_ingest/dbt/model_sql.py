@@ -84,15 +84,15 @@ class ModelTexts:
     def sql_of(self, node: DbtNode) -> ModelSql:
         """Return the SQL of a model or snapshot."""
         if node.compiled_code:
-            found = self._as_referred(node, node.compiled_code)
+            sql = self._as_referred(node, node.compiled_code)
         elif (earlier := self._compiled.find(node)) is not None:
             doubts = (_OF_ANY_TARGET,) if earlier.is_of_any_target else ()
-            found = self._as_referred(node, earlier.text)._replace(source=earlier.path, doubts=doubts)
+            sql = self._as_referred(node, earlier.text)._replace(source=earlier.path, doubts=doubts)
         else:
-            found = self._rendered(node)
+            sql = self._rendered(node)
         if self._has_other_builds(node):
-            found = self._with_other_builds(node, found)
-        return self._with_later_builds(node, found)
+            sql = self._with_other_builds(node, sql)
+        return self._with_later_builds(node, sql)
 
     def _as_referred(self, node: DbtNode, compiled: str) -> ModelSql:
         """Return a model's compiled SQL with whole tables; note which of them are of another environment."""
@@ -107,19 +107,19 @@ class ModelTexts:
         deferred = {} if self._as_defined else {other.unique_id: relation for other, relation in found}
         return ModelSql(text, source, is_part=is_part, deferred=deferred)
 
-    def _with_later_builds(self, node: DbtNode, found: ModelSql) -> ModelSql:
+    def _with_later_builds(self, node: DbtNode, sql: ModelSql) -> ModelSql:
         """Return the SQL with what later builds of an incremental model or snapshot do to the rows of its table."""
         is_snapshot = node.resource_type == ResourceType.SNAPSHOT
         if not is_snapshot and node.config.materialized != "incremental":
-            return found
+            return sql
         inputs = [self._nodes[key] for key in node.depends_on.nodes if key in self._nodes]
-        queries = [batch_query(one, node, inputs) for one in (found.text, *found.other_builds)]
+        queries = [batch_query(one, node, inputs) for one in (sql.text, *sql.other_builds)]
         adapter = self._manifest.metadata.adapter_type
         matching = (matching_statement(one, node, adapter) for one in queries)
-        others = dict.fromkeys((*found.other_builds, *queries, *(one for one in matching if one is not None)))
-        others.pop(found.text, None)
-        text = _snapshot_sql(found.text, node.config) if is_snapshot else found.text
-        return found._replace(text=text, other_builds=tuple(others))
+        others = dict.fromkeys((*sql.other_builds, *queries, *(one for one in matching if one is not None)))
+        others.pop(sql.text, None)
+        text = _snapshot_sql(sql.text, node.config) if is_snapshot else sql.text
+        return sql._replace(text=text, other_builds=tuple(others))
 
     def hooks(self) -> Iterator[Hook]:
         """Yield the hooks of the project and of its nodes."""
@@ -144,19 +144,19 @@ class ModelTexts:
         is_incremental = node.config.materialized == "incremental"
         return any((is_incremental and _IS_INCREMENTAL.search(one)) or asks_for_build(one) for one in texts)
 
-    def _with_other_builds(self, node: DbtNode, found: ModelSql) -> ModelSql:
+    def _with_other_builds(self, node: DbtNode, sql: ModelSql) -> ModelSql:
         """Return a model's SQL with the queries of its other builds; its compiled SQL is that of one."""
         try:
             rendered = [self._loaded().render(node, build=build) for build in BUILD_KINDS]
         except RenderingMissingError:
             rendered = []
         if rendered and not any(one.doubts or "{{" in one.text for one in rendered):
-            known = {" ".join(found.text.split())}
+            known = {" ".join(sql.text.split())}
             others = [one.text for one in rendered if " ".join(one.text.split()) not in known]
-            return found._replace(other_builds=tuple(dict.fromkeys(others)))
-        if found.doubts:  # what is not known is reported already
-            return found
-        is_later = bool(node.relation_name) and str(node.relation_name) in found.text
+            return sql._replace(other_builds=tuple(dict.fromkeys(others)))
+        if sql.doubts:  # what is not known is reported already
+            return sql
+        is_later = bool(node.relation_name) and str(node.relation_name) in sql.text
         message = (
             f"the compiled SQL is that of {'later builds' if is_later else 'the first build'}: "
             "the template's other branch has macros or variables that are not known, and is not read"
@@ -165,7 +165,7 @@ class ModelTexts:
         severity = Severity.INFO if is_later else Severity.WARNING
         hint = None if is_later else "run `dbt compile` when the model's table exists, and ingest again"
         unread = Diagnostic(DiagnosticCode.NOT_FOLLOWED, severity, message, hint=hint)
-        return found._replace(unread=(unread,))
+        return sql._replace(unread=(unread,))
 
     def _loaded(self) -> RawSqlRenderer:
         """Return the renderer.

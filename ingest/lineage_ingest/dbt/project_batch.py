@@ -136,14 +136,14 @@ class ProjectBatch:
             for key, column, own in inputs
         ) + tuple(
             EdgeRecord(
-                column_key(consumer_key(one.unique_id), self._column_of(consumers[one.unique_id], one.column)),
-                column_key(output, column_text(one.own)) if one.own else output,
-                EdgeKind.CONTRIBUTES if one.is_value else EdgeKind.REFERENCES,
+                column_key(consumer_key(use.unique_id), self._column_of(consumers[use.unique_id], use.column)),
+                column_key(output, column_text(use.own)) if use.own else output,
+                EdgeKind.CONTRIBUTES if use.is_value else EdgeKind.REFERENCES,
                 job.key,
                 output,
-                (one.subtype,),
+                (use.subtype,),
             )
-            for one in uses
+            for use in uses
         )
         named = (*groups_of(consumer, consumers), *metrics_of(consumer))
         columns = tuple(ColumnRecord(column_text(name), None, n) for n, name in enumerate(dict.fromkeys(named)))

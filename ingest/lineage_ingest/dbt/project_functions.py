@@ -35,14 +35,14 @@ def called_functions(
 ) -> tuple[tuple[ProjectFunction, ...], tuple[Diagnostic, ...]]:
     """Return the functions that a node calls, and those that these call; and what is not read of them."""
     found, unread = [], []
-    for one in _needed(node, functions):
-        if one.language not in (None, "sql"):
-            if one.depends_on.nodes:
-                message = f"the function {one.name} is not in SQL: what it reads of tables is not known"
+    for function in _needed(node, functions):
+        if function.language not in (None, "sql"):
+            if function.depends_on.nodes:
+                message = f"the function {function.name} is not in SQL: what it reads of tables is not known"
                 unread.append(Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.WARNING, message))
             continue
-        name, parameters = (one.alias or one.name).lower(), tuple(each.name for each in one.arguments)
-        found.append(ProjectFunction(name, (one.schema_ or "").lower(), parameters, text_of(one)))
+        name, parameters = (function.alias or function.name).lower(), tuple(each.name for each in function.arguments)
+        found.append(ProjectFunction(name, (function.schema_ or "").lower(), parameters, text_of(function)))
     return tuple(found), tuple(unread)
 
 

@@ -166,12 +166,12 @@ class ProjectDiff:
             if condition is FailCondition.REMOVED and table.build is not Build.CONSUMER:
                 yield from _gone(table)
             for column in table.columns:
-                found = [one for one in column.effects if one in effects]
-                if found:
+                column_effects = [one for one in column.effects if one in effects]
+                if column_effects:
                     name = shown_column(column.earlier or column.name)
-                    clauses = table.clauses if ColumnEffect.ROWS in found else ()
+                    clauses = table.clauses if ColumnEffect.ROWS in column_effects else ()
                     by = f" ({', '.join(clauses)})" if clauses else ""
-                    yield f"{table.title}.{name}: {', '.join(found)}{by}"
+                    yield f"{table.title}.{name}: {', '.join(column_effects)}{by}"
         if condition is FailCondition.REMOVED:
             yield from (f"{one.table} reads {one.name}, which does not exist" for one in self.missing)
 
@@ -356,21 +356,21 @@ def _reordered(tables: Mapping[str, TableDiff]) -> Iterator[str]:
 def _not_compared(base: Revision, head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
     """Yield what is not compared of models that are not built again as a whole, and of seeds that differ."""
     by_text: dict[str, list[str]] = {}
-    for key, one in tables.items():
-        is_seed = one.build is Build.SEED
-        if one.effect is TableEffect.UNCHANGED if is_seed else one.full_refresh:
+    for key, table in tables.items():
+        is_seed = table.build is Build.SEED
+        if table.effect is TableEffect.UNCHANGED if is_seed else table.full_refresh:
             continue
         sides = (base, head) if is_seed else (head,)
         unread = (known.unread for side in sides if (known := side.project.definitions.get(key)) is not None)
         for text in dict.fromkeys(filter(None, unread)):
-            by_text.setdefault(text, []).append(one.title)
+            by_text.setdefault(text, []).append(table.title)
     for text, titles in by_text.items():
         yield f"{name_list(sorted(titles), 5)}: {text}"
 
 
 def _compiled_otherwise(base: Revision, head: Revision, tables: Mapping[str, TableDiff]) -> Iterator[str]:
     """Yield the incremental models whose templates are the same, and which dbt may have compiled for other builds."""
-    found = []
+    titles = []
     for key, one in tables.items():
         before, after = base.project.definitions.get(key), head.project.definitions.get(key)
         if (
@@ -381,10 +381,10 @@ def _compiled_otherwise(base: Revision, head: Revision, tables: Mapping[str, Tab
         ):
             continue
         if before.written == after.written and before.content == after.content and before.text != after.text:
-            found.append(one.title)
-    if found:
+            titles.append(one.title)
+    if titles:
         yield (
-            f"{name_list(sorted(found), 5)}: the template is the same, the compiled SQL is not: variables differ, or "
+            f"{name_list(sorted(titles), 5)}: the template is the same, the compiled SQL is not: variables differ, or "
             "one side was compiled where its table did not exist (is_incremental()); compile both where it does"
         )
 
@@ -425,14 +425,14 @@ def _written_by_hooks(base: Revision, head: Revision, tables: Mapping[str, Table
 
 def _needed(manifest: ManifestJson, key: str) -> set[str]:
     """Return the unique ids of all nodes that dbt builds before a node."""
-    found: set[str] = set()
+    unique_ids: set[str] = set()
     stack = [key]
     while stack:
-        for one in manifest.needs(stack.pop()):
-            if one not in found:
-                found.add(one)
-                stack.append(one)
-    return found
+        for unique_id in manifest.needs(stack.pop()):
+            if unique_id not in unique_ids:
+                unique_ids.add(unique_id)
+                stack.append(unique_id)
+    return unique_ids
 
 
 def _notices(base: Revision, head: Revision) -> Iterator[str]:

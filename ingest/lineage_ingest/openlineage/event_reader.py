@@ -65,10 +65,10 @@ def find_event_files(paths: Iterable[str]) -> list[str]:
     Raises:
         NoEventFilesError: a path has no file.
     """
-    found: dict[str, None] = {}
+    files: dict[str, None] = {}
     for path in paths:
         if path == STDIN:
-            found[STDIN] = None
+            files[STDIN] = None
             continue
         given = Path(path)
         if given.is_dir():
@@ -77,15 +77,15 @@ def find_event_files(paths: Iterable[str]) -> list[str]:
             )
             if not inside:
                 raise NoEventFilesError(f"no event files ({', '.join(SUFFIXES[:3])}, also packed as .gz) under {path}")
-            found.update(dict.fromkeys(inside))
+            files.update(dict.fromkeys(inside))
         elif given.exists():
-            found[path] = None
+            files[path] = None
         else:
             matched = sorted(one for one in glob.glob(path, recursive=True) if Path(one).is_file())
             if not matched:
                 raise NoEventFilesError(f"no such file or folder, and no file matches the pattern: {path}")
-            found.update(dict.fromkeys(matched))
-    return list(found)
+            files.update(dict.fromkeys(matched))
+    return list(files)
 
 
 def read_events(name: str) -> Iterator[ReadEvent | BadText]:

@@ -193,12 +193,12 @@ class EventIngest:
         for _ in range(_MAX_ROUNDS):
             texts: list[BufferedText] = []
             release: set[str] = set()
-            for run, one in known.items():
-                ended = one.state.has_ended
-                if (ended and (not one.finished or len(one.keys) > 1)) or len(one.keys) > _MAX_TEXTS:
-                    text = _text(run, one.state, finished=ended)
+            for run, known_run in known.items():
+                ended = known_run.state.has_ended
+                if (ended and (not known_run.finished or len(known_run.keys) > 1)) or len(known_run.keys) > _MAX_TEXTS:
+                    text = _text(run, known_run.state, finished=ended)
                     texts.append(text)
-                    release.update(one.keys - {text.key})
+                    release.update(known_run.keys - {text.key})
             left = set(self._store.buffer_texts(texts, release)) - {text.key for text in texts}
             # Another process has merged the same run concurrently.
             again = {key.partition("~")[0] for key in left} & {text.owner for text in texts}

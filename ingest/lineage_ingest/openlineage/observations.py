@@ -76,14 +76,14 @@ def observe_run(
 
 def observed_dataset(namespace: str, name: str, facets: Facets, at: datetime, *, exact: bool) -> Observed:
     """Return what an event adds to the graph about one dataset."""
-    found = Observed(at)
-    dataset_id, found.aliases = dataset_id_with_symlinks(namespace, name, symlinks_of(facets), exact=exact)
+    observation = Observed(at)
+    dataset_id, observation.aliases = dataset_id_with_symlinks(namespace, name, symlinks_of(facets), exact=exact)
     change = change_of(dataset_id, facets, at, exact=exact)
     if change is not None:
-        found.changes.append(change)
+        observation.changes.append(change)
     if change is None or change.kind is not ChangeKind.DROP:
-        found.datasets.append(record_of(dataset_id, facets, at, found.aliases))
-    return found
+        observation.datasets.append(record_of(dataset_id, facets, at, observation.aliases))
+    return observation
 
 
 class _StatedLineage(NamedTuple):
@@ -133,7 +133,7 @@ class _EventReading:
             self._found.diagnostics.append(DiagnosticRecord(diagnostic, self._source))
 
     def observation(self) -> Observed:
-        found = self._found
+        observation = self._found
         inputs = self._by_key(self._state.inputs)
         outputs = self._by_key(self._state.outputs)
         entries = self._entries()
@@ -142,7 +142,7 @@ class _EventReading:
         written = {key: one for key, one in outputs.items() if not self._add_change(one)}
         for dataset_id, facets in {**inputs, **outputs}.values():
             if dataset_id.key in written or dataset_id.key in inputs:
-                found.datasets.append(self._record(dataset_id, facets))
+                observation.datasets.append(self._record(dataset_id, facets))
         lineages = {key: self._lineage(one, [e for p, _, e in entries if p.key == key]) for key, one in written.items()}
         # An output whose facet lists all its inputs needs no SQL; in our own exports the SQL is masked.
         wanted = [
@@ -154,22 +154,22 @@ class _EventReading:
         if not written:
             self._read(inputs)
         for text in self._problems:
-            job = found.jobs[0].key if found.jobs else None
+            job = observation.jobs[0].key if observation.jobs else None
             diagnostic = Diagnostic(
                 DiagnosticCode.INVALID_FACET, Severity.WARNING, text, hint="the rest of the event was accepted"
             )
-            found.diagnostics.append(DiagnosticRecord(diagnostic, self._source, job))
-        return found
+            observation.diagnostics.append(DiagnosticRecord(diagnostic, self._source, job))
+        return observation
 
     def _by_key(self, state: Mapping[tuple[str, str], Facets]) -> dict[str, tuple[DatasetId, Facets]]:
         """Return the datasets by key; two spellings of one dataset are merged."""
-        found: dict[str, tuple[DatasetId, Facets]] = {}
+        datasets: dict[str, tuple[DatasetId, Facets]] = {}
         for (namespace, name), facets in sorted(state.items()):
             dataset_id = self._locate(namespace, name)
-            known = found.get(dataset_id.key)
+            known = datasets.get(dataset_id.key)
             together = facets if known is None else {**known[1], **facets}
-            found[dataset_id.key] = (dataset_id, together)
-        return found
+            datasets[dataset_id.key] = (dataset_id, together)
+        return datasets
 
     def _locate(self, namespace: str, name: str) -> DatasetId:
         dataset_id = self._preferred.get((namespace, name)) or dataset_id_of(namespace, name, exact=self._state.is_ours)

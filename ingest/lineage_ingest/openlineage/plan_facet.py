@@ -47,13 +47,18 @@ def diagnostics_in(facet: Mapping[str, Any]) -> list[Diagnostic]:
     """Return the diagnostics in a facet; those with an unknown code are left out."""
     listed = facet.get("diagnostics")
     found = []
-    for one in listed if isinstance(listed, list) else ():
-        if isinstance(one, Mapping) and one.get("code") in tuple(DiagnosticCode):
-            severity = Severity(one["severity"]) if one.get("severity") in tuple(Severity) else Severity.WARNING
-            hint = one.get("hint")
+    for diagnostic in listed if isinstance(listed, list) else ():
+        if isinstance(diagnostic, Mapping) and diagnostic.get("code") in tuple(DiagnosticCode):
+            severity = (
+                Severity(diagnostic["severity"]) if diagnostic.get("severity") in tuple(Severity) else Severity.WARNING
+            )
+            hint = diagnostic.get("hint")
             found.append(
                 Diagnostic(
-                    DiagnosticCode(one["code"]), severity, str(one.get("message", "")), hint=str(hint) if hint else None
+                    DiagnosticCode(diagnostic["code"]),
+                    severity,
+                    str(diagnostic.get("message", "")),
+                    hint=str(hint) if hint else None,
                 )
             )
     return found

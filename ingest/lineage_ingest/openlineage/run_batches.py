@@ -26,13 +26,13 @@ def batches(all_observed: Iterable[Observed]) -> Iterator[LineageBatch]:
     Equal observations of a job in that hour are merged, from the first time to the last.
     """
     by_hour: dict[datetime, list[Observed]] = defaultdict(list)
-    for one in all_observed:
-        by_hour[one.at.replace(minute=0, second=0, microsecond=0)].append(one)
+    for observation in all_observed:
+        by_hour[observation.at.replace(minute=0, second=0, microsecond=0)].append(observation)
     for hour, within in sorted(by_hour.items()):
         within.sort(key=lambda one: one.at)
         rounds: list[_Round] = []
-        for one in within:
-            _add_to_rounds(one, rounds)
+        for observation in within:
+            _add_to_rounds(observation, rounds)
         if rounds and rounds[0].others is not None:
             # One batch each: the meaning of a change must not depend on which events arrive together.
             changes, rounds[0].others.changes = dict.fromkeys(rounds[0].others.changes), []
@@ -73,20 +73,20 @@ def _run_of(hour: datetime, at: datetime) -> RunRecord:
     return RunRecord(f"openlineage:{hour:%Y-%m-%dT%H}", "openlineage", source, at, began=hour)
 
 
-def _add_to_rounds(one: Observed, rounds: list[_Round]) -> None:
+def _add_to_rounds(observation: Observed, rounds: list[_Round]) -> None:
     if not rounds:
-        rounds.append(_Round(others=Observed(one.at)))
+        rounds.append(_Round(others=Observed(observation.at)))
     others = rounds[0].others
     assert others is not None  # the first round has the records without a job
-    others.at = max(others.at, one.at)
-    others.datasets += one.datasets
-    others.changes += one.changes
-    others.diagnostics += one.diagnostics
-    others.aliases += one.aliases
+    others.at = max(others.at, observation.at)
+    others.datasets += observation.datasets
+    others.changes += observation.changes
+    others.diagnostics += observation.diagnostics
+    others.aliases += observation.aliases
     edges: dict[str, list[EdgeRecord]] = defaultdict(list)
-    for edge in one.edges:
+    for edge in observation.edges:
         edges[edge.job].append(edge)
-    for job in one.jobs:
+    for job in observation.jobs:
         stated = tuple(edges[job.key])
         for number, each in enumerate(rounds):
             known = each.jobs.get(job.key)
@@ -108,12 +108,12 @@ def _same(one: JobRecord, other: JobRecord) -> bool:
     return one == replace(other, first_seen=one.first_seen, last_seen=one.last_seen, ties=one.ties)
 
 
-def _merge(one: JobRecord, other: JobRecord) -> JobRecord:
+def _merge(job: JobRecord, other: JobRecord) -> JobRecord:
     """Return one record for two equal ones, from the first time to the last."""
-    first, tie_of_first = min((each.first_seen, each.ties[0]) for each in (one, other))
-    last, tie_of_last = max((each.last_seen, each.ties[1]) for each in (one, other))
-    if one.first_seen == other.first_seen:
-        tie_of_first = max(one.ties[0], other.ties[0])
+    first, tie_of_first = min((each.first_seen, each.ties[0]) for each in (job, other))
+    last, tie_of_last = max((each.last_seen, each.ties[1]) for each in (job, other))
+    if job.first_seen == other.first_seen:
+        tie_of_first = max(job.ties[0], other.ties[0])
     return replace(other, first_seen=first, last_seen=last, ties=(tie_of_first, tie_of_last))
 
 
@@ -122,21 +122,21 @@ def _latest(records: Iterable[DatasetRecord]) -> tuple[DatasetRecord, ...]:
 
     They have different times: a record without a schema does not confirm the schema.
     """
-    found: dict[tuple[str, bool], DatasetRecord] = {}
+    latest_records: dict[tuple[str, bool], DatasetRecord] = {}
     for record in records:
         key = record.key, record.schema_known
-        known = found.get(key)
+        known = latest_records.get(key)
         if known is None:
-            found[key] = record
+            latest_records[key] = record
             continue
         older, newer = (known, record) if _time_of(record) >= _time_of(known) else (record, known)
         kind = newer.kind if newer.kind is not DatasetKind.TABLE else older.kind
         aliases = tuple(sorted({*older.aliases, *newer.aliases}))
         written = newer if newer.is_spelled or not older.is_spelled else older
-        found[key] = replace(
+        latest_records[key] = replace(
             newer, kind=kind, aliases=aliases, spelling=written.spelling, is_spelled=written.is_spelled
         )
-    return tuple(found.values())
+    return tuple(latest_records.values())
 
 
 def _time_of(record: DatasetRecord) -> datetime:

@@ -365,10 +365,10 @@ def _canonical(value: Any) -> str:
     return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def _latest(one: At, other: At) -> At:
-    if one[0] != other[0]:
-        return max(one, other, key=lambda state: state[0])
-    return one if _canonical(one[1]) >= _canonical(other[1]) else other
+def _latest(entry: At, other: At) -> At:
+    if entry[0] != other[0]:
+        return max(entry, other, key=lambda state: state[0])
+    return entry if _canonical(entry[1]) >= _canonical(other[1]) else other
 
 
 def _latest_facets(one: Facets, other: Facets) -> Facets:

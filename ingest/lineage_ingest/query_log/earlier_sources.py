@@ -141,14 +141,14 @@ def _replacements_since(store: GraphStore, batches: Sequence[LineageBatch]) -> I
         if job.kind.defines_output:
             for key in job.writes:
                 defined[key] = max((job.last_seen, job.key), defined.get(key, (job.last_seen, job.key)))
-    for one in store.datasets(sorted(defined)):
-        ran, maker = defined[one.key]
-        if one.schema_at is not None and one.schema_at > ran:
-            keys = [one.key, *(column.key for column in store.columns([one.key], dropped=True))]
+    for dataset in store.datasets(sorted(defined)):
+        ran, maker = defined[dataset.key]
+        if dataset.schema_at is not None and dataset.schema_at > ran:
+            keys = [dataset.key, *(column.key for column in store.columns([dataset.key], dropped=True))]
             hops = store.expand(keys, Direction.UPSTREAM, as_of=ran)
             ends = [hop.edge.valid_to for hop in hops if hop.edge.valid_to is not None and hop.edge.job == maker]
             if ends:
-                yield DatasetChange(ChangeKind.DROP, one.key, min(ends))
+                yield DatasetChange(ChangeKind.DROP, dataset.key, min(ends))
 
 
 def _keys(store: GraphStore, drop: DatasetChange, names: ColumnNames) -> frozenset[str]:
@@ -168,7 +168,7 @@ def _views_over(store: GraphStore, keys: frozenset[str], drop: DatasetChange) ->
     For a dropped column, these are only the view columns computed from it. A view stores no rows: earlier copies of it
     come from what it read at that time.
     """
-    found: set[str] = set()
+    dependents: set[str] = set()
     frontier = keys
     while frontier:
         hops = store.expand(sorted(frontier), Direction.DOWNSTREAM, as_of=drop.at - _MOMENT)
@@ -180,9 +180,9 @@ def _views_over(store: GraphStore, keys: frozenset[str], drop: DatasetChange) ->
             reached = {*views, *(column.key for column in columns)}
         else:
             reached = {key for key, output in outputs.items() if output in views and key != output}
-        frontier = frozenset(reached - keys - found)
-        found |= frontier
-    return frozenset(found)
+        frontier = frozenset(reached - keys - dependents)
+        dependents |= frontier
+    return frozenset(dependents)
 
 
 def _edges_into(
@@ -192,13 +192,13 @@ def _edges_into(
 
     `changes` are those of the batch. What was composed just before a change has been true for as long as its job.
     """
-    found = _stored_edges_into(store, keys, drop)
-    if not found:
+    edges = _stored_edges_into(store, keys, drop)
+    if not edges:
         return []
-    stored = store.dataset_changes(min(edge.valid_from for edge in found), drop.at)
+    stored = store.dataset_changes(min(edge.valid_from for edge in edges), drop.at)
     composed = {change.at - _MOMENT for change in (*stored, *changes)}
     return [
-        _dated(record_of(edge), _ALWAYS if edge.valid_from in composed else edge.valid_from, drop) for edge in found
+        _dated(record_of(edge), _ALWAYS if edge.valid_from in composed else edge.valid_from, drop) for edge in edges
     ]
 
 

@@ -125,18 +125,20 @@ def ingest_log_rows(
     with seldom_collecting():
         given = _given_schemas(catalog)
         earlier = partial(EarlierGraph, store, given=frozenset(table.name for table in given))
-        found = extract_log(engine, context, given, notify, earlier)
+        extraction = extract_log(engine, context, given, notify, earlier)
         extracted = time.perf_counter()
-        run = RunRecord(run_key or found.key, "log", context.source, context.at, found.counts, extracted - began)
+        run = RunRecord(
+            run_key or extraction.key, "log", context.source, context.at, extraction.counts, extracted - began
+        )
         apply = partial(_write_batch, store=store, engine=engine, opener=opener)
-        applied = store_batches(store, found.batches(run), run, notify, apply=apply)
+        applied = store_batches(store, extraction.batches(run), run, notify, apply=apply)
     ended = time.perf_counter()
     return LogSummary(
         run,
         applied,
-        found.merger.diagnostics,
-        tuple(found.failures),
-        found.notes,
+        extraction.merger.diagnostics,
+        tuple(extraction.failures),
+        extraction.notes,
         ended - began,
         ended - extracted,
     )

@@ -68,10 +68,12 @@ class ViewsByName:
         stated = stated_outputs(self.store, _ends(self.store, sorted(self._moved)))
         kinds = {one.key: one.kind for one in self.store.datasets(sorted({one.output for one in stated}))}
         own = {job.key for job in batch.jobs}
-        for one in stated:
-            is_view = kinds.get(one.output) is DatasetKind.VIEW and one.job.kind.defines_output
-            if is_view and one.job.key not in own and not _follows_renames(one.job.dialect):
-                self._views[one.job.key, one.output] = _View(one.job, one.output, tuple(map(record_of, one.edges)))
+        for stated_output in stated:
+            is_view = kinds.get(stated_output.output) is DatasetKind.VIEW and stated_output.job.kind.defines_output
+            if is_view and stated_output.job.key not in own and not _follows_renames(stated_output.job.dialect):
+                self._views[stated_output.job.key, stated_output.output] = _View(
+                    stated_output.job, stated_output.output, tuple(map(record_of, stated_output.edges))
+                )
 
     def note_defined(self, batch: LineageBatch) -> None:
         """Remember the views of a batch whose tables a later log, ingested before, has moved; it is applied by now.
@@ -110,22 +112,24 @@ class ViewsByName:
             StoreError: the store could not be read.
         """
         there = {job.key: job for job in self.store.jobs(sorted({one.job.key for one in self._views.values()}))}
-        found: dict[str, list[EdgeRecord]] = {}
+        edges_by_job: dict[str, list[EdgeRecord]] = {}
         seen: dict[str, datetime] = {}
         for (key, output), one in sorted(self._views.items()):
             edges = self._edges_now(one) if key in there and there[key].sql == one.job.sql else None
             if edges is None or _said(edges) == _said(self._stored(key, output)):
                 continue
-            found.setdefault(key, []).extend(edges)
+            edges_by_job.setdefault(key, []).extend(edges)
             seen[key] = max(self._moved[name] for name in self._names(one))
-        if not found:
+        if not edges_by_job:
             return
-        edges = [edge for own in found.values() for edge in own]
+        edges = [edge for own in edges_by_job.values() for edge in own]
         named = "\x1f".join(sorted(f"{edge.source}>{edge.target}" for edge in edges))
         at = max(seen.values())
         digest = hashlib.sha256(f"{at} {named}".encode()).hexdigest()[:24]
-        run = RunRecord(f"names:{digest}", "names", "", at, {"jobs": len(found), "edges": len(edges)})
-        yield LineageBatch(run, jobs=tuple(observe_again(there[key], seen[key]) for key in found), edges=tuple(edges))
+        run = RunRecord(f"names:{digest}", "names", "", at, {"jobs": len(edges_by_job), "edges": len(edges)})
+        yield LineageBatch(
+            run, jobs=tuple(observe_again(there[key], seen[key]) for key in edges_by_job), edges=tuple(edges)
+        )
 
     def _names(self, view: _View) -> set[str]:
         """Return the names in a view that have got another holder since it was defined."""

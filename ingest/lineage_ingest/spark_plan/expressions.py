@@ -92,13 +92,13 @@ class PlanScope:
             node = next(node.all_nodes, node) if node.nodes else node
             if not node.nodes and node.name in PASSED:
                 break
-        if (rule := _VALUES.get(node.name)) is not None and (found := rule(self, node)) is not None:
-            return found
+        if (rule := _VALUES.get(node.name)) is not None and (value := rule(self, node)) is not None:
+            return value
         if (part_rule := _PARTS.get(node.name)) is not None and self._depth < _MAX_DEPTH:
             self._depth += 1
             try:
-                if (found := part_rule(self, node)) is not None:
-                    return found
+                if (value := part_rule(self, node)) is not None:
+                    return value
             finally:
                 self._depth -= 1
         if node.name not in _RULES and (inner := node.node("replacement")) is not None:
@@ -151,17 +151,17 @@ class PlanScope:
         """Return sources with the attributes of this scope in place of references to them."""
         if all(source.dataset != OUTER for source, _ in sources):
             return sources
-        found: Sources = {}
+        new_sources: Sources = {}
         for source, code in sources:
             value = self._values.get(int(source.path[0])) if source.dataset == OUTER and source.path else None
             if value is None:
-                found[source, code] = None
+                new_sources[source, code] = None
                 continue
             assert source.path is not None
             for name in source.path[1:]:
                 value = value.field(name)
-            absorb(found, value.sources, code)
-        return found
+            absorb(new_sources, value.sources, code)
+        return new_sources
 
     def _subquery(self, node: PlanNode, effect: int, sink: Sources, stack: list[tuple[PlanNode, int]]) -> None:
         if node.name == "InSubquery":

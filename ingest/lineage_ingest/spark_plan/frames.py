@@ -58,15 +58,15 @@ class KnownFrames:
     def find_rdd(self, rdd: int, output: Sequence[int]) -> CutFrame | None:
         """Return the columns of the frame with these rows, as these attributes."""
         before = self._by_rdd.get(rdd, ())
-        found = self.find(before) if len(before) == len(output) else None
-        if found is None:
+        frame = self.find(before) if len(before) == len(output) else None
+        if frame is None:
             return None
-        values = {new: found.values[old] for old, new in zip(before, output, strict=True) if old in found.values}
-        return CutFrame(values, found.rows, found.datasets, found.diagnostics)
+        values = {new: frame.values[old] for old, new in zip(before, output, strict=True) if old in frame.values}
+        return CutFrame(values, frame.rows, frame.datasets, frame.diagnostics)
 
     def find(self, output: Sequence[int]) -> CutFrame | None:
         """Return the columns of a frame with these attributes, if it has any of them; frames may be of several."""
-        met = list({id(one): one for key in output if (one := self._by_id.get(key)) is not None}.values())
+        met = list({id(frame): frame for key in output if (frame := self._by_id.get(key)) is not None}.values())
         if not met:
             return None
         for key in output:
@@ -75,9 +75,9 @@ class KnownFrames:
         rows: Sources = {}
         datasets: dict[str, Dataset] = {}
         diagnostics: dict[Diagnostic, None] = {}
-        for one in met:
-            rows.update(one.rows)
-            datasets.update(one.datasets)
-            diagnostics.update(dict.fromkeys(one.diagnostics))
-        values = {key: one.values[key] for key in output if (one := self._by_id.get(key)) is not None}
+        for frame in met:
+            rows.update(frame.rows)
+            datasets.update(frame.datasets)
+            diagnostics.update(dict.fromkeys(frame.diagnostics))
+        values = {key: frame.values[key] for key in output if (frame := self._by_id.get(key)) is not None}
         return CutFrame(values, rows, datasets, tuple(diagnostics))

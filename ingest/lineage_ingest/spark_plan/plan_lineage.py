@@ -100,7 +100,7 @@ def read_lineage(
     reader = PlanReader(Reads(catalogs), frames, session, sql, known)
     reader.written = {id(table) for one in commands_of(root) if (table := one.node("table", "relation")) is not None}
     reader.read(plan)
-    found = PlanLineage(root, change=change_of(root, catalogs), is_silent=is_silent(root))
+    lineage = PlanLineage(root, change=change_of(root, catalogs), is_silent=is_silent(root))
     _set_variables(reader, root)
     if sql is not None and session.have_sources and has_parameters(sql):
         reader.report_parameters()
@@ -108,15 +108,15 @@ def read_lineage(
         targets = targets_of(command, catalogs, known, path)
         query = targets[0].query if targets else command.node("query", "plan", "inputQuery") or command
         if query is not None:
-            found.output = tuple(reader.relation(query).output)
+            lineage.output = tuple(reader.relation(query).output)
         if keep and query is not None:
             frames.add(reader.relation(query), reader.reads.datasets, reader.diagnostics)
         for target in targets:
-            found.writes.append(_write(reader, command, target, reduced))
+            lineage.writes.append(_write(reader, command, target, reduced))
     for view in reader.reads.views.values():
         names = [one.name for one in view.dataset.columns]
         write = TargetedWrite(view.dataset, None, "CREATE_VIEW", tuple(names))
-        found.views.append(
+        lineage.views.append(
             _lineage(
                 reader,
                 write,
@@ -125,7 +125,7 @@ def read_lineage(
                 reduced,
             )
         )
-    return found
+    return lineage
 
 
 def _set_variables(reader: PlanReader, root: PlanNode) -> None:

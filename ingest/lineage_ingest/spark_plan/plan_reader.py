@@ -119,10 +119,10 @@ class PlanReader:
 
     def _variable(self, name: str) -> Value:
         """Return what a session variable was set to: what decides the rows of that query influences it, too."""
-        found = self.variables.get(name)
-        self.reads.datasets.update(found.datasets)
-        self.diagnostics.update(dict.fromkeys(found.diagnostics))
-        return found.values.get(0, Value({})).decided_by(found.rows)
+        frame = self.variables.get(name)
+        self.reads.datasets.update(frame.datasets)
+        self.diagnostics.update(dict.fromkeys(frame.diagnostics))
+        return frame.values.get(0, Value({})).decided_by(frame.rows)
 
     def report(self, code: DiagnosticCode, severity: Severity, message: str, hint: str) -> None:
         """Add a diagnostic, once."""

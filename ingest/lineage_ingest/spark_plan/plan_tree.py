@@ -68,21 +68,21 @@ def read_plan(written: Sequence[Sequence[Any]]) -> list[PlanNode]:
     Raises:
         ValueError: a node refers to one that does not precede it, or is not written as one.
     """
-    found: list[PlanNode] = []
+    nodes: list[PlanNode] = []
 
     def refer(value: Any) -> Any:
         if value is None:
             return None
         if isinstance(value, list):
             return [refer(item) for item in value]
-        if not isinstance(value, int) or not 0 <= value < len(found):
-            raise ValueError(f"node {len(found)} of the plan refers to {value!r}")
-        return found[value]
+        if not isinstance(value, int) or not 0 <= value < len(nodes):
+            raise ValueError(f"node {len(nodes)} of the plan refers to {value!r}")
+        return nodes[value]
 
     for one in written:
         if not (isinstance(one, list) and len(one) == 3 and isinstance(one[1], dict) and isinstance(one[2], dict)):
-            raise ValueError(f"node {len(found)} of the plan is not [class, properties, nodes]")
-        found.append(PlanNode(str(one[0]), one[1], {field: refer(value) for field, value in one[2].items()}))
-    if not found:
+            raise ValueError(f"node {len(nodes)} of the plan is not [class, properties, nodes]")
+        nodes.append(PlanNode(str(one[0]), one[1], {field: refer(value) for field, value in one[2].items()}))
+    if not nodes:
         raise ValueError("the plan has no nodes")
-    return found
+    return nodes

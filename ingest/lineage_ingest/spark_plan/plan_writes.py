@@ -116,8 +116,8 @@ def change_of(root: PlanNode, catalogs: Catalogs) -> DropOrRename | None:
     match root.name:
         case "DropTable" | "DropView":
             child = root.node("child")
-            found = _identified(child, catalogs) if child is not None else None
-            return DropOrRename(ChangeKind.DROP, found) if found is not None else None
+            dataset = _identified(child, catalogs) if child is not None else None
+            return DropOrRename(ChangeKind.DROP, dataset) if dataset is not None else None
         case "DropTableCommand" if isinstance(properties.get("tableName"), list):
             return DropOrRename(ChangeKind.DROP, catalogs.catalog_table({"table": properties["tableName"]}))
         case "AlterTableRenameCommand":
@@ -128,8 +128,8 @@ def change_of(root: PlanNode, catalogs: Catalogs) -> DropOrRename | None:
                 return DropOrRename(ChangeKind.RENAME, tables[0], tables[1])
         case "RenameTable":
             child, new = root.node("child"), properties.get("newName")
-            found = _identified(child, catalogs) if child is not None else None
-            if child is not None and found is not None and isinstance(new, list):
+            dataset = _identified(child, catalogs) if child is not None else None
+            if child is not None and dataset is not None and isinstance(new, list):
                 old = [child.properties.get("catalog"), *child.properties["identifier"]]
                 other = catalogs.catalog_table({"table": [*old[: -len(new)], *new] if len(new) < len(old) else new})
                 before = catalogs.catalog_table({"table": old})

@@ -101,10 +101,10 @@ class DatabaseAddress:
     def _secrets(self) -> set[str]:
         parts = urlsplit(self.uri)
         user_info = parts.netloc.rpartition("@")[0]
-        found = {user_info.partition(":")[2]}
+        secrets = {user_info.partition(":")[2]}
         for piece in parts.query.split("&"):
             name, _, value = piece.partition("=")
             if name.lower() not in _PUBLIC_PARAMETERS:
-                found.add(value)
-        found |= {value for name, value in parse_qsl(parts.query) if name.lower() not in _PUBLIC_PARAMETERS}
-        return {secret for one in found for secret in (one, unquote(one)) if secret}
+                secrets.add(value)
+        secrets |= {value for name, value in parse_qsl(parts.query) if name.lower() not in _PUBLIC_PARAMETERS}
+        return {secret for one in secrets for secret in (one, unquote(one)) if secret}

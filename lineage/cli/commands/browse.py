@@ -66,14 +66,14 @@ def search(
     with open_store(store, read_only=True) as opened:
         hits = opened.search(text, types=types, tags=tuple(tag or ()), limit=limit + 1)
         keys = [hit.key for hit in hits[:limit]]
-        found = _descriptions(opened, keys)
-        near = nearest_tables(opened, text, columns=of is not SearchType.TABLE) if text and not found else ()
-    if not found and output is not OutputFormat.JSON:
+        descriptions = _descriptions(opened, keys)
+        near = nearest_tables(opened, text, columns=of is not SearchType.TABLE) if text and not descriptions else ()
+    if not descriptions and output is not OutputFormat.JSON:
         note(f"no table or column matches {text!r}" if text else "no table or column has these tags", "yellow")
         if near:
             note(f"did you mean {', '.join(f'`{name}`' for name in near)}?")
-    rows = (tuple(one[name] for name in _HITS) for one in found)
-    print_listing(_HITS, rows, output, _HITS_LOOK, values=lambda: found)
+    rows = (tuple(one[name] for name in _HITS) for one in descriptions)
+    print_listing(_HITS, rows, output, _HITS_LOOK, values=lambda: descriptions)
     if len(hits) > limit:
         note(f"… and more; --limit {limit * 5} shows up to {limit * 5}")
 

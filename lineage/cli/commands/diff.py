@@ -46,15 +46,15 @@ def print_graph_diff(
     since, until = _two_times(as_of)
     with open_store(store, read_only=True) as opened:
         target = resolve_table(opened, table) if table else None
-        found = difference(opened, since, until, target, limit=limit)
-        listed = _rows(opened, found)
+        changes = difference(opened, since, until, target, limit=limit)
+        listed = _rows(opened, changes)
     if output.is_for_people:
-        say(_headline(found, target.name if target else None))
+        say(_headline(changes, target.name if target else None))
     shown = listed[: rows or None] if output.is_for_people else listed
-    print_listing(_ROW, shown, output, _LOOK, values=found.to_dict)
+    print_listing(_ROW, shown, output, _LOOK, values=changes.to_dict)
     if len(shown) < len(listed):
         note(f"… and {len(listed) - len(shown):,} more; --rows 0 shows all")
-    if found.truncated:
+    if changes.truncated:
         note(f"incomplete: more than {limit:,} edges differ; compare more with --limit", "yellow")
 
 
@@ -68,34 +68,34 @@ def _two_times(given: list[datetime]) -> tuple[datetime, datetime]:
     return since, until
 
 
-def _headline(found: Difference, table: str | None) -> str:
+def _headline(changes: Difference, table: str | None) -> str:
     counts = []
-    edges = [one for one in found.edges if is_column_key(one.edge.source)]  # as an ingest counts them
-    rows = [one for one in found.edges if not is_column_key(one.edge.source)]
-    differences = (("table", found.datasets), ("column", found.columns), ("edge", edges), ("row edge", rows))
+    edges = [one for one in changes.edges if is_column_key(one.edge.source)]  # as an ingest counts them
+    rows = [one for one in changes.edges if not is_column_key(one.edge.source)]
+    differences = (("table", changes.datasets), ("column", changes.columns), ("edge", edges), ("row edge", rows))
     for what, differing in differences:
         sorts = Counter(str(one.sort) for one in differing)
         if sorts:
             listed = ", ".join(f"{count:,} {sort}" for sort, count in sorts.items())
             counts.append(f"{what}s: {listed}")
-    span = f"{found.since:%Y-%m-%d %H:%M:%S} to {found.until:%Y-%m-%d %H:%M:%S} UTC"
+    span = f"{changes.since:%Y-%m-%d %H:%M:%S} to {changes.until:%Y-%m-%d %H:%M:%S} UTC"
     of = f" of {table}" if table else ""
     return f"{span}{of}: {'; '.join(counts) or 'nothing differs'}"
 
 
-def _rows(store: GraphStore, found: Difference) -> list[tuple[object, ...]]:
-    names = names_of(store, {key for one in found.edges for key in (one.edge.source, one.edge.target)})
+def _rows(store: GraphStore, changes: Difference) -> list[tuple[object, ...]]:
+    names = names_of(store, {key for one in changes.edges for key in (one.edge.source, one.edge.target)})
     rows: list[tuple[object, ...]] = []
-    for what, nodes in (("table", found.datasets), ("column", found.columns)):
+    for what, nodes in (("table", changes.datasets), ("column", changes.columns)):
         for node in nodes:
             at = f"{node.at.astimezone(UTC):%Y-%m-%d %H:%M:%S}" if node.at else None
             kind = node.kind if what == "table" else "column"
             rows.append((node.sort, kind, node.name, node.earlier, None, at, None))
-    for one in found.edges:
-        how = _how(one.after or one.before)
-        before = f" (was {_how(one.before)})" if one.before is not None and one.after is not None else ""
-        ends = (names[one.edge.target], names[one.edge.source])
-        rows.append((one.sort, "edge", *ends, f"{one.edge.kind} {how}{before}", None, one.edge.job))
+    for change in changes.edges:
+        how = _how(change.after or change.before)
+        before = f" (was {_how(change.before)})" if change.before is not None and change.after is not None else ""
+        ends = (names[change.edge.target], names[change.edge.source])
+        rows.append((change.sort, "edge", *ends, f"{change.edge.kind} {how}{before}", None, change.edge.job))
     return rows
 
 

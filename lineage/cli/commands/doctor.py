@@ -39,23 +39,28 @@ def doctor(
     """
     address = store or os.environ.get("LINEAGE_STORE") or DEFAULT_PATH
     with progress_bar() as show:
-        found = [
+        findings = [
             *examine_store(address, datetime.now(UTC), timedelta(days=days), show),
             *examine_installation(),
         ]
-    found.sort(key=lambda one: list(Health).index(one.level))
-    rows = [(one.level, one.subject, one.message, one.hint) for one in found]
+    findings.sort(key=lambda one: list(Health).index(one.level))
+    rows = [(one.level, one.subject, one.message, one.hint) for one in findings]
     columns = ("level", "subject", "message", "hint")
-    print_listing(columns, rows, output, values=lambda: [asdict(one) for one in found], people=lambda: _show(found))
-    if any(one.level is Health.PROBLEM for one in found):
+    print_listing(
+        columns, rows, output, values=lambda: [asdict(one) for one in findings], people=lambda: _show(findings)
+    )
+    if any(one.level is Health.PROBLEM for one in findings):
         raise typer.Exit(1)
 
 
 def _show(found: Iterable[Finding]) -> None:
     number = dict.fromkeys(Health, 0)
-    for one in found:
-        number[one.level] += 1
-        say(f"{one.level}: {one.subject}: {one.message}", _STYLES[one.level] if one.level is not Health.OK else "")
-        if one.hint:
-            say(f"  → {one.hint}", "dim")
+    for finding in found:
+        number[finding.level] += 1
+        say(
+            f"{finding.level}: {finding.subject}: {finding.message}",
+            _STYLES[finding.level] if finding.level is not Health.OK else "",
+        )
+        if finding.hint:
+            say(f"  → {finding.hint}", "dim")
     say(f"{counted(number[Health.PROBLEM], 'problem')}, {counted(number[Health.WARNING], 'warning')}")

@@ -137,14 +137,14 @@ def tables(
     rows = [
         (
             number,
-            one.operation,
-            None if one.target is None else written.get(one.target, one.target),
-            *([[written.get(name, name) for name in one.other_targets]] if several else []),
-            [written.get(name, name) for name in one.sources],
-            _completeness_of_tables(one),
-            *([_place(one, one.span, with_file)] if with_file else []),
+            lineage.operation,
+            None if lineage.target is None else written.get(lineage.target, lineage.target),
+            *([[written.get(name, name) for name in lineage.other_targets]] if several else []),
+            [written.get(name, name) for name in lineage.sources],
+            _completeness_of_tables(lineage),
+            *([_place(lineage, lineage.span, with_file)] if with_file else []),
         )
-        for number, one in enumerate(statements, 1)
+        for number, lineage in enumerate(statements, 1)
     ]
     others, place = ("other_destinations",) if several else (), ("place",) if with_file else ()
     columns = ("statement", "operation", "destination", *others, "upstream", "completeness", *place)
@@ -209,18 +209,18 @@ def _written_names(statements: list[StatementLineage], schemas: Catalog, naming:
 
     The key of a column is its table's name, a dot, and its own name.
     """
-    found: dict[str, str] = {}
+    spellings: dict[str, str] = {}
     for table in schemas.qualified(naming):
-        found[table.name] = as_written(table.name)
+        spellings[table.name] = as_written(table.name)
         for column in table.columns:
-            found[f"{table.name}.{column.name}"] = getattr(column.name, "spelling", column.name)
+            spellings[f"{table.name}.{column.name}"] = getattr(column.name, "spelling", column.name)
     for of_definitions in (True, False):
-        for one in statements:
-            if one.spells is of_definitions:
-                for name, spelling in one.written_names():
-                    known = of_definitions and name not in one.sources
-                    found[name] = spelling if known else found.get(name, spelling)
-    return found
+        for statement in statements:
+            if statement.spells is of_definitions:
+                for name, spelling in statement.written_names():
+                    known = of_definitions and name not in statement.sources
+                    spellings[name] = spelling if known else spellings.get(name, spelling)
+    return spellings
 
 
 def _place(statement: StatementLineage, span: Span | None, with_file: bool) -> str | None:

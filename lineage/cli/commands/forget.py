@@ -52,14 +52,14 @@ def forget(
         keys = [head.key for head in heads]
         files = {head.file_key or head.source for head in heads} - {None}
         edges = sum(is_column_key(edge.source) for edge in opened.edges_of(keys)) if keys else 0
-        found = f"{counted(len(keys), 'job')} of {counted(len(files), 'file')}, with {counted(edges, 'live edge')}"
+        summary = f"{counted(len(keys), 'job')} of {counted(len(files), 'file')}, with {counted(edges, 'live edge')}"
         stated = _stated_facts(opened, wanted, files)
         facts = sorted({source for source, _ in stated})
         if facts:
-            found += f" and the facts of {counted(len(facts), 'source')}"
+            summary += f" and the facts of {counted(len(facts), 'source')}"
         ask = bool(keys or facts) and not dry_run and not yes
         if ask:
-            note(f"this retires {found}")
+            note(f"this retires {summary}")
             if not sys.stdin.isatty():
                 note("nothing was changed; confirm with --yes", "red")
                 raise typer.Exit(2)
@@ -72,7 +72,7 @@ def forget(
         {"retired": done, "jobs": keys, "files": len(files), "edges": edges, "facts": facts},
         output,
         people=lambda: (
-            say(f"{'retired' if done else 'this would retire'} {found}")
+            say(f"{'retired' if done else 'this would retire'} {summary}")
             if keys or facts
             else note("no live job matches", "yellow")
         ),
@@ -81,10 +81,10 @@ def forget(
 
 def _stated_facts(store: GraphStore, wanted: JobSelection, files: Collection[str | None]) -> list[tuple[str, str]]:
     """Return the sources whose facts are meant, those of the files or all of a project, each with its datasets."""
-    found = {file for file in files if file is not None}
+    sources = {file for file in files if file is not None}
     if wanted.project is not None and wanted.source is wanted.job is wanted.namespace is None:
-        found.update(source for source, _ in store.fact_sources(beginning(wanted.project)))
+        sources.update(source for source, _ in store.fact_sources(beginning(wanted.project)))
     if wanted.environment is not None:
-        found = {one for one in found if one.endswith(f"@{wanted.environment}")}
-    known = {one.partition(":")[0] for one in found}
-    return [pair for text in sorted(known) for pair in store.fact_sources(text) if pair[0] in found]
+        sources = {one for one in sources if one.endswith(f"@{wanted.environment}")}
+    known = {one.partition(":")[0] for one in sources}
+    return [pair for text in sorted(known) for pair in store.fact_sources(text) if pair[0] in sources]

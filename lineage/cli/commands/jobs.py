@@ -88,22 +88,22 @@ def jobs(
         if table is not None:
             keys = _keys_of_table(opened, keys, table)
         shown = keys[: limit or None]
-        found = opened.jobs(shown) if shown else []
-        names = opened.dataset_names({one for job in found for one in _changed_keys(job)})
-    if key is not None and not found:
+        stored_jobs = opened.jobs(shown) if shown else []
+        names = opened.dataset_names({one for job in stored_jobs for one in _changed_keys(job)})
+    if key is not None and not stored_jobs:
         raise typer.BadParameter(f"no job {key!r} in the graph; `lineage jobs` lists them", param_hint="KEY")
     print_listing(
         _JOBS,
-        (_job_row(job, names) for job in found),
+        (_job_row(job, names) for job in stored_jobs),
         output,
         _JOBS_LOOK,
-        values=lambda: [_job_values(job, names) for job in found],
+        values=lambda: [_job_values(job, names) for job in stored_jobs],
         empty="no job matches",
     )
     if len(shown) < len(keys):
         note(f"… and {len(keys) - len(shown):,} more; --limit 0 lists all")
     if key is not None and output.is_for_people:
-        for job in found:
+        for job in stored_jobs:
             say(job.sql or "no SQL is stored for this job")
 
 
@@ -136,17 +136,17 @@ def diagnostics(
     """
     with open_store(store, read_only=True) as opened:
         job = None if job is None else _whole_key(opened, job)
-        found = _diagnostics(opened, code, severity, source, project, job)
-        unknown = "" if found else _unknown_of(opened, source, project, job)
-    shown = found[: limit or None]
+        stored_diagnostics = _diagnostics(opened, code, severity, source, project, job)
+        unknown = "" if stored_diagnostics else _unknown_of(opened, source, project, job)
+    shown = stored_diagnostics[: limit or None]
     rows = (
         (_severity(one), one.diagnostic.code, _place(one), one.diagnostic.message, one.diagnostic.hint) for one in shown
     )
     look = Look(words=("message", "hint"), cuts=("place",), shortened=("place",), phrases={"message": "{}"})
     values = [_diagnostic_values(one) for one in shown]
     print_listing(_FOUND, rows, output, look, values=lambda: values, empty=unknown or "no diagnostic matches")
-    if len(shown) < len(found):
-        note(f"… and {len(found) - len(shown):,} more; --limit 0 lists all")
+    if len(shown) < len(stored_diagnostics):
+        note(f"… and {len(stored_diagnostics) - len(shown):,} more; --limit 0 lists all")
 
 
 def _unknown_of(store: GraphStore, source: str | None, project: str | None, job: str | None) -> str:
@@ -164,10 +164,10 @@ def _whole_key(store: GraphStore, text: str) -> str:
     """Return the key of the job that a listing shows as `text`: in full, by its end, or with `…` in the middle."""
     keys = store.job_keys()
     shown = re.compile(".*" + ".*".join(map(re.escape, text.split("…"))), re.DOTALL)
-    found = [text] if text in keys else list(filter(shown.fullmatch, keys))
-    if len(found) > 1:
-        raise typer.BadParameter(f"{text!r} means {len(found):,} jobs: {name_list(found, 5)}", param_hint="KEY")
-    return found[0] if found else text
+    matches = [text] if text in keys else list(filter(shown.fullmatch, keys))
+    if len(matches) > 1:
+        raise typer.BadParameter(f"{text!r} means {len(matches):,} jobs: {name_list(matches, 5)}", param_hint="KEY")
+    return matches[0] if matches else text
 
 
 def _diagnostics(
@@ -181,13 +181,13 @@ def _diagnostics(
     """Return the diagnostics that match, worst first."""
     order = list(Severity)
     found = [
-        one
-        for one in store.diagnostics()
-        if (not codes or one.diagnostic.code in codes)
-        and (not severities or one.diagnostic.severity in severities)
-        and (source is None or source in (one.source, one.path))
-        and (project is None or one.project == project)
-        and (job is None or one.job == job)
+        record
+        for record in store.diagnostics()
+        if (not codes or record.diagnostic.code in codes)
+        and (not severities or record.diagnostic.severity in severities)
+        and (source is None or source in (record.source, record.path))
+        and (project is None or record.project == project)
+        and (job is None or record.job == job)
     ]
     return sorted(found, key=lambda one: order.index(one.diagnostic.severity))
 

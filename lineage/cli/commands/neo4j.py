@@ -107,8 +107,8 @@ def status(home: _Home = None, output: _FormatOption = _Format.TABLE) -> None:
     Example: lineage neo4j status --format json
     """
     with _errors_as_exit_codes():
-        found = server_status(home)
-    if found is None:
+        neo4j_status = server_status(home)
+    if neo4j_status is None:
         if output is _Format.JSON:
             _print_json({"running": False, "home": str(home or default_home())})
         else:
@@ -116,18 +116,18 @@ def status(home: _Home = None, output: _FormatOption = _Format.TABLE) -> None:
         raise typer.Exit(_UNREACHABLE)
     facts = {
         "running": True,
-        "responding": found.responding,
-        **_facts(found.server),
-        "memory_bytes": found.memory_bytes,
-        "store_bytes": found.store_bytes,
+        "responding": neo4j_status.responding,
+        **_facts(neo4j_status.server),
+        "memory_bytes": neo4j_status.memory_bytes,
+        "store_bytes": neo4j_status.store_bytes,
     }
     if output is _Format.JSON:
         _print_json(facts)
     else:
-        answers = "is running" if found.responding else "is running but does not answer"
-        taken = {"memory": _megabytes(found.memory_bytes), "store": _megabytes(found.store_bytes)}
-        _print_pairs(f"Neo4j {VERSION} {answers}", _facts(found.server) | taken)
-    if not found.responding:
+        answers = "is running" if neo4j_status.responding else "is running but does not answer"
+        taken = {"memory": _megabytes(neo4j_status.memory_bytes), "store": _megabytes(neo4j_status.store_bytes)}
+        _print_pairs(f"Neo4j {VERSION} {answers}", _facts(neo4j_status.server) | taken)
+    if not neo4j_status.responding:
         raise typer.Exit(_UNREACHABLE)
 
 

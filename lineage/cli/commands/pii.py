@@ -233,10 +233,10 @@ def drift(
         for one in coverage.drift
     ]  # fmt: skip
     if output.is_for_people:
-        for one in coverage.hops:
-            at = "sources" if not one.hops else f"{counted(one.hops, 'hop')} away"
-            say(f"{at}: {counted(one.columns, 'column')}, {one.tagged / one.columns:.0%} tagged, "
-                f"{one.masked / one.columns:.0%} masked in the warehouse")  # fmt: skip
+        for hop in coverage.hops:
+            at = "sources" if not hop.hops else f"{counted(hop.hops, 'hop')} away"
+            say(f"{at}: {counted(hop.columns, 'column')}, {hop.tagged / hop.columns:.0%} tagged, "
+                f"{hop.masked / hop.columns:.0%} masked in the warehouse")  # fmt: skip
     values = {
         "is_known": coverage.is_known,
         "hops": [asdict(one) for one in coverage.hops],

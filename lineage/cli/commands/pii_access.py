@@ -64,11 +64,11 @@ def access(
     columns = ("user", "class", "column", "shows", "queries", "first", "last", "new", "from", "warehouse")
     rows = [
         (
-            shown.get(one.user, one.user) if one.user else "(unknown)", one.classes, one.column, str(one.exposure),
-            one.queries, one.first_day, one.last_day, "new" if one.is_new else None, one.sources,
-            list(one.protection.sentences),
+            shown.get(use.user, use.user) if use.user else "(unknown)", use.classes, use.column, str(use.exposure),
+            use.queries, use.first_day, use.last_day, "new" if use.is_new else None, use.sources,
+            list(use.protection.sentences),
         )
-        for one in audit.accesses
+        for use in audit.accesses
     ]  # fmt: skip
     new = audit.new_readers
 
@@ -120,12 +120,12 @@ def grants(
     columns = ("role", "on", "class", "state", "why", "granted", "queries", "last", "users")
     rows = [
         (
-            one.role, one.name, one.classes, str(one.state), one.why or None,
-            one.granted.date() if one.granted else None, one.queries, one.last_day,
-            len(one.users) if hide_users else one.users,
+            grant.role, grant.name, grant.classes, str(grant.state), grant.why or None,
+            grant.granted.date() if grant.granted else None, grant.queries, grant.last_day,
+            len(grant.users) if hide_users else grant.users,
         )
-        for one in audit.grants
-        if one.state is GrantState.UNUSED or not unused
+        for grant in audit.grants
+        if grant.state is GrantState.UNUSED or not unused
     ]  # fmt: skip
     if output is not OutputFormat.JSON:
         _print_blind_spots(audit.blind_spots)

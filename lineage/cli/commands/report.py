@@ -48,16 +48,16 @@ class Report:
             "statements": {str(level): self.coverage.statements[level] for level in Completeness},
             "needs": [
                 {
-                    "need": str(one.need),
-                    "kind": str(one.need.kind),
-                    "name": one.need.name,
-                    "code": one.need.code or None,
-                    "statements": one.statements,
-                    "full": round(one.share, 4),
-                    "first": one.first,
-                    "help": one.need.help,
+                    "need": str(need_count.need),
+                    "kind": str(need_count.need.kind),
+                    "name": need_count.need.name,
+                    "code": need_count.need.code or None,
+                    "statements": need_count.statements,
+                    "full": round(need_count.share, 4),
+                    "first": need_count.first,
+                    "help": need_count.need.help,
                 }
-                for one in self.coverage.needs()
+                for need_count in self.coverage.needs()
             ],
             "slowest": [{"text": name, "seconds": round(seconds, 4)} for seconds, name in self.slowest],
             "seconds": round(self.seconds, 2),

@@ -34,10 +34,12 @@ def runs(
     Example: lineage runs --limit 5
     """
     with open_store(store, read_only=True) as opened:
-        found = _latest(opened, limit)
-    if not found:
+        latest_runs = _latest(opened, limit)
+    if not latest_runs:
         note("nothing has been ingested yet", "yellow")
-    print_listing(_COLUMNS, map(_row, found), output, _LOOK, values=lambda: [_description(run) for run in found])
+    print_listing(
+        _COLUMNS, map(_row, latest_runs), output, _LOOK, values=lambda: [_description(run) for run in latest_runs]
+    )
 
 
 def _latest(store: GraphStore, limit: int) -> list[StoredRun]:

@@ -140,12 +140,17 @@ def list_tags(
     with open_store(store, read_only=True) as opened:
         wanted = {one.lower() for one in class_ or ()}
         key = named_column(opened, column) if column else None
-        found = classify(opened, rules_of(rules))
-        listed = [(where, tag) for tags in (found.tags, found.denials) for where, all_ in tags.items() for tag in all_]
-        listed += [(tag.column, tag) for tag in found.pending]
+        classification = classify(opened, rules_of(rules))
+        listed = [
+            (where, tag)
+            for tags in (classification.tags, classification.denials)
+            for where, all_ in tags.items()
+            for tag in all_
+        ]
+        listed += [(tag.column, tag) for tag in classification.pending]
         listed = [(at, tag) for at, tag in listed if key in (None, at) and (not wanted or tag.name in wanted)]
         names = names_of(opened, {at for at, _ in listed})
-    pending = set(found.pending)
+    pending = set(classification.pending)
     rows = [_row(names[at], tag, pending=tag in pending) for at, tag in sorted(listed)]
     empty = "no tags; `lineage tag scan` proposes some by the names of columns"
     print_listing(_COLUMNS, rows, output, _LOOK, empty=empty)
@@ -174,23 +179,23 @@ def import_csv(
     added, removed, pending = [], [], []
     now, author = datetime.now(UTC), by or getpass.getuser()
     with open_store(store) as opened:
-        for one in lines:
+        for row in lines:
             try:
-                key, unknown = column_to_tag(opened, one.column)
+                key, unknown = column_to_tag(opened, row.column)
             except NameLookupError as error:
-                note(f"error: {file}:{one.line}:1: {error}; nothing was changed", "red")
+                note(f"error: {file}:{row.line}:1: {error}; nothing was changed", "red")
                 raise typer.Exit(1) from error
             if unknown is not None:
-                pending.append(one)
-            if one.action == "remove":
-                removed.append(TagName(key, one.name, "csv"))
+                pending.append(row)
+            if row.action == "remove":
+                removed.append(TagName(key, row.name, "csv"))
             else:
-                denied = one.action == "deny"
-                tag = StoredTag(key, one.name, "csv", now, author, one.why or str(file), one.confidence, denied)
+                denied = row.action == "deny"
+                tag = StoredTag(key, row.name, "csv", now, author, row.why or str(file), row.confidence, denied)
                 added.append(tag)
         changed, gone = opened.change_tags(added, removed)
-    for one in pending:
-        note(f"pending: line {one.line}: {one.column} is not known yet", "yellow")
+    for row in pending:
+        note(f"pending: line {row.line}: {row.column} is not known yet", "yellow")
     print_figures(
         {"lines": len(lines), "changed": changed, "removed": gone, "pending": len(pending)},
         output,

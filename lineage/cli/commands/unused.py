@@ -46,26 +46,26 @@ def unused(
     day = until.date() if until else datetime.now(UTC).date()
     with open_store(store, read_only=True) as opened:
         try:
-            found = find_unused(opened, days, day, columns=columns)
+            report = find_unused(opened, days, day, columns=columns)
         except NoLogError as error:
             note(f"error: {error}", "red")
             note(error.hint)
             raise typer.Exit(1) from error
     rows = [
         (number, one.name, one.kind, one.last_read, one.feeds, _duration(one.cost_us, one.runs), one.sure, one.but)
-        for number, one in enumerate(found.tables, start=1)
+        for number, one in enumerate(report.tables, start=1)
     ]
-    print_listing(_COLUMNS, rows, output, values=lambda: _plain(found), people=lambda: _print(found, rows))
+    print_listing(_COLUMNS, rows, output, values=lambda: _plain(report), people=lambda: _print(report, rows))
 
 
-def _print(found: UnusedReport, rows: Sequence[Sequence[object]]) -> None:
-    say(f"{len(rows):,} of {counted(found.judged, 'table')} unused from {found.since} to {found.until}")
-    note(f"by {found.coverage.text}")
-    if found.not_judged:
-        what = counted(found.not_judged, "table")
+def _print(report: UnusedReport, rows: Sequence[Sequence[object]]) -> None:
+    say(f"{len(rows):,} of {counted(report.judged, 'table')} unused from {report.since} to {report.until}")
+    note(f"by {report.coverage.text}")
+    if report.not_judged:
+        what = counted(report.not_judged, "table")
         note(f"{what} not judged: no log covers their system, or they are dashboards or files", "yellow")
     print_listing(_COLUMNS, rows, OutputFormat.TABLE, _LOOK)
-    for one in found.columns:
+    for one in report.columns:
         star = f", but for SELECT * ({one.star_reads:,})" if one.star_reads else ""
         say(f"unused column {one.table}.{one.column}{star}")
 
@@ -74,27 +74,27 @@ def _duration(microseconds: int, runs: int) -> str | None:
     return f"{microseconds / 1e6:,.1f} s in {counted(runs, 'run')}" if microseconds else None
 
 
-def _plain(found: UnusedReport) -> dict[str, object]:
-    covered = found.coverage
+def _plain(report: UnusedReport) -> dict[str, object]:
+    covered = report.coverage
     return {
-        "since": found.since,
-        "until": found.until,
+        "since": report.since,
+        "until": report.until,
         "log": {
             "first_day": covered.first_day, "last_day": covered.last_day, "namespaces": sorted(covered.namespaces),
             "statements": covered.statements, "unresolved": covered.unresolved,
         },
-        "not_judged": found.not_judged,
+        "not_judged": report.not_judged,
         "tables": [
             {
-                "key": one.key, "name": one.name, "kind": one.kind, "last_read": _day(one.last_read),
-                "feeds": list(one.feeds), "cost_us": one.cost_us, "runs": one.runs, "sure": one.sure,
-                "but": list(one.but),
+                "key": table.key, "name": table.name, "kind": table.kind, "last_read": _day(table.last_read),
+                "feeds": list(table.feeds), "cost_us": table.cost_us, "runs": table.runs, "sure": table.sure,
+                "but": list(table.but),
             }
-            for one in found.tables
+            for table in report.tables
         ],
         "columns": [
             {"key": one.key, "table": one.table, "column": one.column, "star_reads": one.star_reads}
-            for one in found.columns
+            for one in report.columns
         ],
     }  # fmt: skip
 

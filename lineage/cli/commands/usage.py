@@ -44,32 +44,32 @@ def usage(
     since = datetime.now(UTC).date() - timedelta(days=days - 1) if days else None
     with open_store(store, read_only=True) as opened:
         target = resolve(opened, name)
-        found = opened.usage(target.key, since=since)
-        last = _last_day(opened.usage(target.key)) if since and not found else None
-        if not found:
+        usages = opened.usage(target.key, since=since)
+        last = _last_day(opened.usage(target.key)) if since and not usages else None
+        if not usages:
             is_known = bool(opened.usage_totals())
             feeds = opened.feed_keys([target.dataset], Direction.DOWNSTREAM)
             readers = sorted(opened.dataset_names({feed.target for feed in feeds}).values())
-    found.reverse()
-    total = total_usage(found)
-    if not found:
+    usages.reverse()
+    total = total_usage(usages)
+    if not usages:
         span = f" in {_last_days(days)}" if days else ""
         logs = "" if is_known else ": no query log was ingested (lineage ingest log)"
         note(f"no known use of {target.name}{span}{f'; last used on {last}' if last else ''}{logs}", "yellow")
         if readers:
             note(f"its table is read for {name_list(readers, _READERS)}: lineage impact {shlex.quote(target.name)}")
-    if found and output.is_for_people:
+    if usages and output.is_for_people:
         _print_total(target, total)
-    shown = found[: rows or None] if output.is_for_people else found
+    shown = usages[: rows or None] if output.is_for_people else usages
     print_listing(
         _COLUMNS,
         (_row(one, times="%H:%M:%S" if output.is_for_people else "%Y-%m-%d %H:%M:%S") for one in shown),
         output,
         _LOOK,
-        values=lambda: {"key": target.key, "name": target.name, **total.to_dict(), "by_day": _by_day(found)},
+        values=lambda: {"key": target.key, "name": target.name, **total.to_dict(), "by_day": _by_day(usages)},
     )
-    if len(shown) < len(found):
-        note(f"… and {counted(len(found) - len(shown), 'more day')}; --rows 0 shows all")
+    if len(shown) < len(usages):
+        note(f"… and {counted(len(usages) - len(shown), 'more day')}; --rows 0 shows all")
 
 
 def _last_day(found: list[StoredUsage]) -> date | None:

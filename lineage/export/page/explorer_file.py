@@ -78,12 +78,12 @@ def _data(store: GraphStore, part: GraphPart, at: datetime) -> Json:
         "focus": list(part.focus),
         "tables": [
             {
-                **_table(one),
-                "lastSeen": one.last_seen.isoformat(),
-                "reads": totals[one.key].reads if one.key in totals else 0,
-                "lastRead": _time(totals[one.key].last_read) if one.key in totals else None,
+                **_table(dataset),
+                "lastSeen": dataset.last_seen.isoformat(),
+                "reads": totals[dataset.key].reads if dataset.key in totals else 0,
+                "lastRead": _time(totals[dataset.key].last_read) if dataset.key in totals else None,
             }
-            for one in part.datasets
+            for dataset in part.datasets
         ],
         "columns": [_column(one) for one in part.columns],
         "edges": [
@@ -111,35 +111,35 @@ def _data(store: GraphStore, part: GraphPart, at: datetime) -> Json:
     }
 
 
-def _table(one: StoredDataset) -> Json:
-    facts = facts_from(one.facts)
+def _table(dataset: StoredDataset) -> Json:
+    facts = facts_from(dataset.facts)
     return {
-        "key": one.key,
-        "id": one.key,
-        "name": one.display_name,
-        "namespace": one.namespace,
-        "kind": str(one.kind),
-        "schemaKnown": one.schema_known,
-        "firstSeen": one.first_seen.isoformat(),
-        "droppedAt": _time(one.dropped_at),
-        "description": one.description or next((each.description for each in facts if each.description), None),
-        "tags": sorted({*one.tags, *(tag for each in facts for tag in each.tags)}),
+        "key": dataset.key,
+        "id": dataset.key,
+        "name": dataset.display_name,
+        "namespace": dataset.namespace,
+        "kind": str(dataset.kind),
+        "schemaKnown": dataset.schema_known,
+        "firstSeen": dataset.first_seen.isoformat(),
+        "droppedAt": _time(dataset.dropped_at),
+        "description": dataset.description or next((each.description for each in facts if each.description), None),
+        "tags": sorted({*dataset.tags, *(tag for each in facts for tag in each.tags)}),
         "owners": sorted({each.owner for each in facts if each.owner}),
-        "domains": sorted(domains_in(facts, one.tags)),
+        "domains": sorted(domains_in(facts, dataset.tags)),
     }
 
 
-def _column(one: StoredColumn) -> Json:
-    facts = facts_from(one.facts)
+def _column(column: StoredColumn) -> Json:
+    facts = facts_from(column.facts)
     return {
-        "key": one.key,
-        "path": one.display_path,
-        "table": one.dataset,
-        "dataType": one.data_type,
-        "tags": sorted({*one.tags, *(tag for each in facts for tag in each.tags)}),
-        "inferred": one.inferred,
-        "droppedAt": _time(one.dropped_at),
-        "description": one.description or next((each.description for each in facts if each.description), None),
+        "key": column.key,
+        "path": column.display_path,
+        "table": column.dataset,
+        "dataType": column.data_type,
+        "tags": sorted({*column.tags, *(tag for each in facts for tag in each.tags)}),
+        "inferred": column.inferred,
+        "droppedAt": _time(column.dropped_at),
+        "description": column.description or next((each.description for each in facts if each.description), None),
     }
 
 

@@ -118,17 +118,17 @@ class _Site:
 
     def index(self) -> str:
         groups: dict[tuple[str, str], list[dict[str, Any]]] = defaultdict(list)
-        for one in sorted(self.part.datasets, key=lambda table: (table.namespace, table.display_name)):
-            schema = one.display_name.rpartition(".")[0]
-            groups[one.namespace, schema].append(
+        for dataset in sorted(self.part.datasets, key=lambda table: (table.namespace, table.display_name)):
+            schema = dataset.display_name.rpartition(".")[0]
+            groups[dataset.namespace, schema].append(
                 {
-                    "table": one,
-                    "page": f"tables/{self.pages[one.key]}",
-                    "columns": len(self.columns[one.key]),
-                    "about": _about(one.description, one),
-                    "sources": len(self._beside(one.key, upstream=True)),
-                    "readers": len(self._beside(one.key, upstream=False)),
-                    "partial": one.key in self.partial,
+                    "table": dataset,
+                    "page": f"tables/{self.pages[dataset.key]}",
+                    "columns": len(self.columns[dataset.key]),
+                    "about": _about(dataset.description, dataset),
+                    "sources": len(self._beside(dataset.key, upstream=True)),
+                    "readers": len(self._beside(dataset.key, upstream=False)),
+                    "partial": dataset.key in self.partial,
                 }
             )
         return self._render("site_index.html.j2", groups=groups, up="")

@@ -101,10 +101,10 @@ class _Planner:
         self._datasets: dict[str, StoredDataset] = {one.key: one for one in store.datasets() if one.dropped_at is None}
         self._columns: dict[str, list[StoredColumn]] = defaultdict(list)
         by_name: dict[str, list[StoredColumn]] = defaultdict(list)
-        for one in store.columns(list(self._datasets)):
-            if one.parent is None:
-                self._columns[one.dataset].append(one)
-                by_name[one.path.lower()].append(one)
+        for stored_column in store.columns(list(self._datasets)):
+            if stored_column.parent is None:
+                self._columns[stored_column.dataset].append(stored_column)
+                by_name[stored_column.path.lower()].append(stored_column)
         self._by_name: Mapping[str, Collection[StoredColumn]] = by_name
         self._ties: dict[str, Tie] = {}
         """The tie of each table whose rows are the person's, by the key of the table."""
@@ -163,11 +163,11 @@ class _Planner:
                 following = [*copies_of(graph, tie.column), *joined_columns(self._store, tie.column)]
                 if self._is_view(tie.column) and (source := source_of(self._store, tie.column)) is not None:
                     following.append(Tie(source, key, tie.how, tie.proof))
-                for one in sorted(following, key=lambda one: (not one.is_sure, one.column)):
-                    if one.column not in seen:
-                        seen.add(one.column)
-                        sure = one.is_sure and tie.is_sure
-                        ties.append(Tie(one.column, key, one.how, one.proof, sure))
+                for next_tie in sorted(following, key=lambda one: (not one.is_sure, one.column)):
+                    if next_tie.column not in seen:
+                        seen.add(next_tie.column)
+                        sure = next_tie.is_sure and tie.is_sure
+                        ties.append(Tie(next_tie.column, key, next_tie.how, next_tie.proof, sure))
         return found
 
     def _add(self, tie: Tie) -> bool:
@@ -244,14 +244,14 @@ class _Planner:
 
     def _reached(self, graph: ValueGraph, starts: Iterable[str]) -> dict[str, dict[str, Reach]]:
         """Return the columns that values of the person's rows reach, by table; of several ways, what shows most."""
-        found: defaultdict[str, dict[str, Reach]] = defaultdict(dict)
+        columns_by_table: defaultdict[str, dict[str, Reach]] = defaultdict(dict)
         for start in starts:
             for key, reach in spread(graph, start).reached.items():
                 table = dataset_of(key)
-                known = found[table].get(key)
+                known = columns_by_table[table].get(key)
                 if table in self._datasets and (known is None or reach.exposure.rank < known.exposure.rank):
-                    found[table][key] = reach
-        return {table: columns for table, columns in found.items() if columns}
+                    columns_by_table[table][key] = reach
+        return {table: columns for table, columns in columns_by_table.items() if columns}
 
     def _outside(self, table: str, reached: Mapping[str, Mapping[str, Reach]]) -> OutOfReach:
         columns = reached.get(table, {})

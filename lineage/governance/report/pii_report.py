@@ -338,22 +338,26 @@ def _sources(spreads: Mapping[str, Spread], classification: Classification) -> s
 
 
 def _source(
-    facts: ReportFacts, found: Spread, classification: Classification, classes: Collection[str], policy: Policy | None
+    facts: ReportFacts,
+    source_spread: Spread,
+    classification: Classification,
+    classes: Collection[str],
+    policy: Policy | None,
 ) -> SourceColumn:
-    tags = tuple(one for one in classification.tags.get(found.start, ()) if not classes or one.name in classes)
+    tags = tuple(one for one in classification.tags.get(source_spread.start, ()) if not classes or one.name in classes)
     confidence = max((one.confidence for one in tags), default=1.0)
     names = [one.name for one in tags]
-    own = _holder(facts, found.start, found, confidence, names, policy)
-    holders = [_holder(facts, key, found, confidence, names, policy) for key in found.reached]
+    own = _holder(facts, source_spread.start, source_spread, confidence, names, policy)
+    holders = [_holder(facts, key, source_spread, confidence, names, policy) for key in source_spread.reached]
     return SourceColumn(
-        key=found.start,
-        name=facts.names[found.start],
+        key=source_spread.start,
+        name=facts.names[source_spread.start],
         tags=tags,
         own=own,
         holders=tuple(sorted(holders, key=lambda one: (one.exposure.rank, one.hops, one.name, one.key))),
-        influenced=tuple(_influenced(facts, one) for one in found.influences),
-        stopped=tuple(facts.names[key] for key in found.stopped),
-        possibly=tuple(facts.names.get(key, key) for key in facts.possibly[found.start]),
+        influenced=tuple(_influenced(facts, one) for one in source_spread.influences),
+        stopped=tuple(facts.names[key] for key in source_spread.stopped),
+        possibly=tuple(facts.names.get(key, key) for key in facts.possibly[source_spread.start]),
     )
 
 
@@ -389,10 +393,19 @@ def _proven(facts: ReportFacts, step: ValueStep) -> ProvenStep:
     return known
 
 
-def _influenced(facts: ReportFacts, one: Influence) -> Influenced:
-    proof = proof_of(facts.jobs.get(one.job), one.job, one.spans)
-    name = facts.names[one.target] if is_column_key(one.target) else f"{facts.names[one.target]} (rows)"
-    return Influenced(one.target, name, facts.names[one.source], tuple(map(str, one.subtypes)), one.masked, proof)
+def _influenced(facts: ReportFacts, influence: Influence) -> Influenced:
+    proof = proof_of(facts.jobs.get(influence.job), influence.job, influence.spans)
+    name = (
+        facts.names[influence.target] if is_column_key(influence.target) else f"{facts.names[influence.target]} (rows)"
+    )
+    return Influenced(
+        influence.target,
+        name,
+        facts.names[influence.source],
+        tuple(map(str, influence.subtypes)),
+        influence.masked,
+        proof,
+    )
 
 
 def _blind_spots(

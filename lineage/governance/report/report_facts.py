@@ -25,14 +25,14 @@ class ReportFacts:
     """What the report says of columns and tables, read at once."""
 
     def __init__(self, store: GraphStore, graph: ValueGraph, spreads: Iterable[Spread]) -> None:
-        found = list(spreads)
+        all_spreads = list(spreads)
         self.jobs = graph.jobs
         self.proven: dict[int, Any] = {}
         """The steps with their SQL by the identity of the graph's: one object, on however many paths it is."""
-        self._kept = found  # as long as identities are asked for
-        holders = {key for one in found for key in (one.start, *one.reached)}
-        ends = {influence.target for one in found for influence in one.influences}
-        stopped = {key for one in found for key in one.stopped}
+        self._kept = all_spreads  # as long as identities are asked for
+        holders = {key for one in all_spreads for key in (one.start, *one.reached)}
+        ends = {influence.target for one in all_spreads for influence in one.influences}
+        stopped = {key for one in all_spreads for key in one.stopped}
         self.names = names_of(store, holders | ends | stopped | {dataset_of(key) for key in holders})
         self.datasets: dict[str, StoredDataset] = {
             one.key: one for one in store.datasets({dataset_of(key) for key in holders})
@@ -42,8 +42,8 @@ class ReportFacts:
             days.setdefault(one.of, []).append(one)
         self.policies = load_warehouse_policies(store, holders)
         self.usage: Callable[[str], UsageTotal] = lambda key: total_usage(days.get(key, ()))
-        self.masks_behind = {one.start: self._masks_behind(one, graph) for one in found}
-        self.possibly = {one.start: _possibly(store, one) for one in found}
+        self.masks_behind = {one.start: self._masks_behind(one, graph) for one in all_spreads}
+        self.possibly = {one.start: _possibly(store, one) for one in all_spreads}
         self.names |= store.dataset_names({key for keys in self.possibly.values() for key in keys})
         self.totals = store.usage_totals()
         jobs = {key for keys in store.job_keys_of(list(self.datasets)).values() for key in keys}
@@ -68,13 +68,13 @@ class ReportFacts:
         return {} if self.policies.is_empty else masks_through_views(found, graph.steps, own, is_live)
 
 
-def _possibly(store: GraphStore, found: Spread) -> list[str]:
+def _possibly(store: GraphStore, spread: Spread) -> list[str]:
     """Return the tables that are written from tables with the value by SQL whose columns are not known."""
     held = {
-        dataset_of(found.start),
-        *(dataset_of(key) for key, reach in found.reached.items() if reach.exposure is not Exposure.MASKED),
+        dataset_of(spread.start),
+        *(dataset_of(key) for key, reach in spread.reached.items() if reach.exposure is not Exposure.MASKED),
     }
-    known = {dataset_of(one.target) for one in found.influences} | {dataset_of(key) for key in found.reached}
+    known = {dataset_of(one.target) for one in spread.influences} | {dataset_of(key) for key in spread.reached}
     known |= held
     feeds = {one for one in store.feed_keys(sorted(held), Direction.DOWNSTREAM) if one.target not in known}
     return sorted({one.target for one in feeds - store.feeds_by_columns(feeds)})

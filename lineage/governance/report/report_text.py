@@ -44,12 +44,12 @@ def summary_sentences(report: PiiReport) -> list[str]:
     """Return what a manager reads first."""
     classes = f" ({', '.join(report.classes)})" if report.classes else ""
     sources = len(report.sources)
-    found = [
+    sentences = [
         f"{_counted(sources, 'column')} {'holds' if sources == 1 else 'hold'} personal data at the source{classes}."
     ]
     reached = sum(report.exposed.values())
     kinds = ", ".join(f"{number:,} {_WORDS[exposure]}" for exposure, number in report.exposed.items() if number)
-    found.append(
+    sentences.append(
         f"The values reach {_counted(reached, 'other column')} in {_counted(len(report.tables), 'table')}: {kinds}."
         if reached
         else "The values reach no other column that is known."
@@ -58,17 +58,17 @@ def summary_sentences(report: PiiReport) -> list[str]:
     if protected:
         unknown = sum(any(mask.roles is None for mask in one.masks) for one in protected.values())
         for_whom = f"; of {unknown:,}, for whom is not known" if unknown else ""
-        found.append(f"The warehouse masks {_counted(len(protected), 'column')} by policies{for_whom}.")
+        sentences.append(f"The warehouse masks {_counted(len(protected), 'column')} by policies{for_whom}.")
     if report.breakers:
-        found.append(f"What people say is anonymous counts as masked: {'; '.join(report.breakers)}.")
+        sentences.append(f"What people say is anonymous counts as masked: {'; '.join(report.breakers)}.")
     if report.has_policy:
         verdicts = ", ".join(f"{verdict} {number:,}" for verdict, number in report.verdicts.items())
-        found.append(f"Columns by what the policy says: {verdicts}.")
+        sentences.append(f"Columns by what the policy says: {verdicts}.")
     if report.blind_spots:
-        found.append(
+        sentences.append(
             f"What this report cannot know: {'; '.join(f'{one.what} ({one.why})' for one in report.blind_spots)}."
         )
-    return found
+    return sentences
 
 
 def markdown(report: PiiReport) -> str:
@@ -146,17 +146,17 @@ def _tag_sentences(source: SourceColumn, *, knows_readers: bool) -> Iterator[str
     yield from (f"in the warehouse: {_plain(one)}" for one in own.protection.sentences)
 
 
-def _table_line(one: Holder) -> str:
-    verdict = str(one.verdict) if one.rulings else ""
-    shows = "; ".join((str(one.exposure), *map(_plain, one.protection.sentences)))
+def _table_line(holder: Holder) -> str:
+    verdict = str(holder.verdict) if holder.rulings else ""
+    shows = "; ".join((str(holder.exposure), *map(_plain, holder.protection.sentences)))
     cells = (
-        _code(one.name),
+        _code(holder.name),
         shows,
-        f"{one.confidence:.2f}",
-        one.hops,
-        _day(one.since) or "",
-        _plain(", ".join(one.users)),
-        _day(one.usage.last_read) or "",
+        f"{holder.confidence:.2f}",
+        holder.hops,
+        _day(holder.since) or "",
+        _plain(", ".join(holder.users)),
+        _day(holder.usage.last_read) or "",
         verdict,
     )
     return f"| {' | '.join(map(str, cells))} |"
@@ -193,10 +193,10 @@ def _users(holder: Holder) -> str:
 
 def _ruling(holder: Holder) -> str:
     said = [
-        f"{one.verdict} {one.name}"
-        + "".join(f", {name.replace('_', ' ')}: {text}" for name, text in one.entry.record.items())
-        for one in holder.rulings
-        if one.entry is not None
+        f"{ruling.verdict} {ruling.name}"
+        + "".join(f", {name.replace('_', ' ')}: {text}" for name, text in ruling.entry.record.items())
+        for ruling in holder.rulings
+        if ruling.entry is not None
     ]
     return f"; policy: {_plain('; '.join(said))}" if said else ""
 

@@ -167,10 +167,10 @@ def _counting(tags: Iterable[StoredTag], denied: Collection[str]) -> tuple[Store
 
 def _of_warehouse(column: str, tags: Iterable[WarehouseTag], names: Collection[str]) -> Iterable[StoredTag]:
     """Yield the classes that tags of the warehouse name, by their value or their own name."""
-    for one in tags:
-        if (name := class_of_tag(one)) in names:
-            why = f"tag {one.name}" + (f" = {one.value}" if one.value else "")
-            yield StoredTag(column, name, "warehouse", one.at, one.source, why)
+    for tag in tags:
+        if (name := class_of_tag(tag)) in names:
+            why = f"tag {tag.name}" + (f" = {tag.value}" if tag.value else "")
+            yield StoredTag(column, name, "warehouse", tag.at, tag.source, why)
 
 
 def _resolved(tags: tuple[StoredTag, ...], rules: ClassRules) -> tuple[StoredTag, ...]:

@@ -18,7 +18,7 @@ _Policy = tuple[str, tuple[str, ...] | None, str | None]
 
 
 def masks_through_views(
-    found: Spread,
+    spread: Spread,
     steps: Mapping[str, Sequence[ValueStep]],
     own_masks: Callable[[str], Collection[Mask]],
     is_live: Callable[[ValueStep], bool],
@@ -28,11 +28,11 @@ def masks_through_views(
     `own_masks` are those that the warehouse has on a column, with its name; `is_live` says of a step whether its
     target is a view, which computes it anew for whoever asks.
     """
-    holders = (found.start, *found.reached)
+    holders = (spread.start, *spread.reached)
     own = {key: {_policy(one): one for one in own_masks(key)} for key in holders}
     if not any(own.values()):
         return {}
-    into: dict[str, list[ValueStep]] = {key: [] for key in found.reached}
+    into: dict[str, list[ValueStep]] = {key: [] for key in spread.reached}
     for key in holders:
         for step in steps.get(key, ()):
             if step.target in into and step.exposure is not Exposure.MASKED:
@@ -42,7 +42,7 @@ def masks_through_views(
     def arriving(step: ValueStep) -> dict[_Policy, Mask] | None:
         if not is_live(step):
             return {}
-        behind = {} if step.source == found.start else passed[step.source]
+        behind = {} if step.source == spread.start else passed[step.source]
         return None if behind is None else {**behind, **own[step.source]}
 
     is_changed = True

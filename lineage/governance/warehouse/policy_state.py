@@ -62,35 +62,35 @@ class PolicyState:
         """Return whether the row policies of a dataset are in force: PostgreSQL's only if row security is enabled."""
         return self.switched.get(dataset, dataset not in self.needs_switch)
 
-    def apply(self, one: PolicyStatement, dataset: str, paths: Collection[str], at: datetime) -> None:
+    def apply(self, statement: PolicyStatement, dataset: str, paths: Collection[str], at: datetime) -> None:
         """Apply a statement about a dataset, and about `paths` if it names columns."""
-        if one.columns and not paths:
+        if statement.columns and not paths:
             return
         keys = [(dataset, path) for path in paths or ("",)]
-        name = one.policy or ""
-        if one.act in (PolicyAct.SET_MASK, PolicyAct.SET_ROWS, PolicyAct.TAG_MASK):
-            self.attached[one.other or name if one.act is PolicyAct.TAG_MASK else name] = at, self.file
-        if one.act is PolicyAct.SET_MASK:
+        name = statement.policy or ""
+        if statement.act in (PolicyAct.SET_MASK, PolicyAct.SET_ROWS, PolicyAct.TAG_MASK):
+            self.attached[statement.other or name if statement.act is PolicyAct.TAG_MASK else name] = at, self.file
+        if statement.act is PolicyAct.SET_MASK:
             self.masks.update(dict.fromkeys(keys, name))
-        elif one.act is PolicyAct.UNSET_MASK:
+        elif statement.act is PolicyAct.UNSET_MASK:
             for key in keys:
                 self.masks.pop(key, None)
-        elif one.act is PolicyAct.SET_ROWS:
+        elif statement.act is PolicyAct.SET_ROWS:
             self.rows[dataset].add(name)
-        elif one.act is PolicyAct.UNSET_ROWS:
+        elif statement.act is PolicyAct.UNSET_ROWS:
             self.rows[dataset] = self.rows[dataset] - {name} if name else set()
-        elif one.act in (PolicyAct.ROWS_ON, PolicyAct.ROWS_OFF):
-            self.switched[dataset] = one.act is PolicyAct.ROWS_ON
-        elif one.act in (PolicyAct.DEFINE, PolicyAct.DROP, PolicyAct.RENAME):
-            self._change_policy(one, name, dataset, at)
-        elif one.act in (PolicyAct.SET_TAG, PolicyAct.UNSET_TAG, PolicyAct.TAG_MASK, PolicyAct.TAG_UNMASK):
-            self._change_tag(one, name, keys if dataset else [], at)
-        elif one.act is PolicyAct.GRANT_ROLE:
-            self.members[one.other or "", name] |= set(one.roles)
-        elif one.act is PolicyAct.REVOKE_ROLE:
-            self.members[one.other or "", name] -= set(one.roles)
+        elif statement.act in (PolicyAct.ROWS_ON, PolicyAct.ROWS_OFF):
+            self.switched[dataset] = statement.act is PolicyAct.ROWS_ON
+        elif statement.act in (PolicyAct.DEFINE, PolicyAct.DROP, PolicyAct.RENAME):
+            self._change_policy(statement, name, dataset, at)
+        elif statement.act in (PolicyAct.SET_TAG, PolicyAct.UNSET_TAG, PolicyAct.TAG_MASK, PolicyAct.TAG_UNMASK):
+            self._change_tag(statement, name, keys if dataset else [], at)
+        elif statement.act is PolicyAct.GRANT_ROLE:
+            self.members[statement.other or "", name] |= set(statement.roles)
+        elif statement.act is PolicyAct.REVOKE_ROLE:
+            self.members[statement.other or "", name] -= set(statement.roles)
         else:
-            self._grant(one, keys if dataset else [(name, "")], at)
+            self._grant(statement, keys if dataset else [(name, "")], at)
 
     def detach(self, policies: Collection[str]) -> None:
         """Take policies from all columns, tables and tags."""
@@ -98,60 +98,60 @@ class PolicyState:
         for listed in (*self.rows.values(), *self.tag_masks.values()):
             listed.difference_update(policies)
 
-    def _change_policy(self, one: PolicyStatement, name: str, dataset: str, at: datetime) -> None:
-        if one.act is PolicyAct.DEFINE:
-            self.bodies[name] = one
+    def _change_policy(self, statement: PolicyStatement, name: str, dataset: str, at: datetime) -> None:
+        if statement.act is PolicyAct.DEFINE:
+            self.bodies[name] = statement
             self.dropped.discard(name)
-        elif one.act is PolicyAct.DROP:
+        elif statement.act is PolicyAct.DROP:
             self.bodies.pop(name, None)
             attached_at, file = self.attached.get(name, (at, self.file))
             if attached_at < at or file == self.file:  # a policy in use cannot be dropped
                 self.detach([name])
             else:  # by another file of the same ingest, which may create it anew
                 self.dropped.add(name)
-        elif one.other is not None:
+        elif statement.other is not None:
             if name in self.bodies:
-                self.bodies[one.other] = self.bodies.pop(name)
-            self.masks = {key: one.other if policy == name else policy for key, policy in self.masks.items()}
+                self.bodies[statement.other] = self.bodies.pop(name)
+            self.masks = {key: statement.other if policy == name else policy for key, policy in self.masks.items()}
             own = [self.rows[dataset]] if dataset else [*self.rows.values(), *self.tag_masks.values()]
             for listed in own:
                 if name in listed:
                     listed.discard(name)
-                    listed.add(one.other)
+                    listed.add(statement.other)
             if name in self.tag_masks:
-                self.tag_masks[one.other] = self.tag_masks.pop(name)
+                self.tag_masks[statement.other] = self.tag_masks.pop(name)
             for tags in self.tags.values():
                 if name in tags:
                     old = tags.pop(name)
-                    tags[one.other] = WarehouseTag(one.other, old.value, old.at, old.source)
+                    tags[statement.other] = WarehouseTag(statement.other, old.value, old.at, old.source)
 
-    def _change_tag(self, one: PolicyStatement, name: str, keys: Iterable[Place], at: datetime) -> None:
-        if one.act is PolicyAct.TAG_MASK:
-            self.tag_masks[name].add(one.other or "")
-        elif one.act is PolicyAct.TAG_UNMASK:
-            self.tag_masks[name].discard(one.other or "")
-        elif one.act is PolicyAct.SET_TAG:
+    def _change_tag(self, statement: PolicyStatement, name: str, keys: Iterable[Place], at: datetime) -> None:
+        if statement.act is PolicyAct.TAG_MASK:
+            self.tag_masks[name].add(statement.other or "")
+        elif statement.act is PolicyAct.TAG_UNMASK:
+            self.tag_masks[name].discard(statement.other or "")
+        elif statement.act is PolicyAct.SET_TAG:
             for key in keys:
-                self.tags[key][name] = WarehouseTag(name, one.other, at, self.source)
+                self.tags[key][name] = WarehouseTag(name, statement.other, at, self.source)
         else:
             for key in keys or list(self.tags):  # without a table, the tag itself is dropped
                 self.tags[key].pop(name, None)
 
-    def _grant(self, one: PolicyStatement, keys: Iterable[Place], at: datetime) -> None:
-        is_read = one.act in (PolicyAct.GRANT, PolicyAct.REVOKE)
+    def _grant(self, statement: PolicyStatement, keys: Iterable[Place], at: datetime) -> None:
+        is_read = statement.act in (PolicyAct.GRANT, PolicyAct.REVOKE)
         of = self.grants if is_read else self.unmask
         for key in keys:
-            if one.act in (PolicyAct.GRANT, PolicyAct.GRANT_UNMASK):
-                new = set(one.roles) - of[key]
+            if statement.act in (PolicyAct.GRANT, PolicyAct.GRANT_UNMASK):
+                new = set(statement.roles) - of[key]
                 of[key] |= new
                 if is_read:
                     self.granted.update({(key, role): self._since(key, role) for role in new})
                 continue
             # What is taken from a table as a whole is taken from its columns, too.
             for other in [each for each in of if each == key or (not key[1] and each[0] == key[0])]:
-                of[other] -= set(one.roles)
+                of[other] -= set(statement.roles)
                 if is_read:
-                    self.revoked.update(((other, role), at) for role in one.roles)
+                    self.revoked.update(((other, role), at) for role in statement.roles)
 
     def _since(self, key: Place, role: str) -> datetime | None:
         """Return when a grant that is made now was made: of a statement that was run often, the first time counts."""

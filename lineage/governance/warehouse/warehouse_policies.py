@@ -102,10 +102,13 @@ class WarehousePolicies:
         self._readers = readers
         self._paths: dict[str, str] = {}
         named = {one.key for one in columns}
-        for one in columns:
-            for alias in one.aliases:  # it had that name when the statement was made
-                if column_key(one.dataset, alias) not in named and (one.dataset, one.path) not in state.columns:
-                    self._paths[one.key] = alias
+        for column in columns:
+            for alias in column.aliases:  # it had that name when the statement was made
+                if (
+                    column_key(column.dataset, alias) not in named
+                    and (column.dataset, column.path) not in state.columns
+                ):
+                    self._paths[column.key] = alias
 
     @property
     def is_empty(self) -> bool:
@@ -246,18 +249,18 @@ def _ends(store: GraphStore, jobs: Iterable[StoredJob], datasets: Collection[str
 
     Files are no log: they say what is to be there, in any order.
     """
-    found: defaultdict[Place, list[_End]] = defaultdict(list)
+    ends: defaultdict[Place, list[_End]] = defaultdict(list)
     since = min((one.first_seen for one in jobs), default=None)
     if since is None or not datasets:
-        return found
+        return ends
     for change in store.dataset_changes(since, _FAR):
         if change.kind in (ChangeKind.DROP, ChangeKind.DROP_COLUMN) and change.dataset in datasets:
-            found[change.dataset, change.column or ""].append(_End(change.at))
+            ends[change.dataset, change.column or ""].append(_End(change.at))
     keys = {key for listed in store.job_keys_of(sorted(datasets)).values() for key in listed}
     for job in store.jobs(sorted(keys)):
         made = made_anew(job.sql, job.dialect) if job.kind in _LOGGED and job.sql else None
         for dataset in job.writes if made is not None else ():
             is_renamed = made != last_name(split_dataset_key(dataset)[1])
             end = _End(job.last_seen, keeps_grants(job.sql or ""), dataset if is_renamed else None)
-            found[dataset, ""].append(end)
-    return found
+            ends[dataset, ""].append(end)
+    return ends

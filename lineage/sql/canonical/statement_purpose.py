@@ -95,24 +95,26 @@ def read_purposes(text: str, name: str, naming: Naming) -> Iterator[StatementPur
 
 def _purposes(parsed: ParsedStatement, name: str, naming: Naming) -> Iterator[StatementPurpose]:
     """Yield what a statement does; a rename or swap does something to two tables."""
-    found = _purpose(parsed, name, naming)
+    purpose = _purpose(parsed, name, naming)
     tree = parsed.tree
     if isinstance(tree, exp.Alter) and (swapped := swapped_table(tree)) is not None:
         identifiers = Identifiers(naming.dialect)
         one, other = (str(naming.qualify(identifiers.table_parts(table))) for table in (tree.this, swapped))
-        found = replace(found, purpose=Purpose.WRITES, table=one, reads=(other,))
-        yield replace(found, table=other, reads=(one,))
-    elif found.table is not None and isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
+        purpose = replace(purpose, purpose=Purpose.WRITES, table=one, reads=(other,))
+        yield replace(purpose, table=other, reads=(one,))
+    elif purpose.table is not None and isinstance(tree, exp.Alter) and isinstance(tree.this, exp.Table):
         parts = Identifiers(naming.dialect).table_parts(tree.this)
-        before = str(naming.qualify(parts)) if parts else found.table
-        if before != found.table:
-            yield replace(found, table=before, reads=(before,))
-            found = replace(found, reads=(*found.reads, before))
-    yield found
-    for table in tree.find_all(exp.ToTableProperty) if isinstance(tree, exp.Create) and found.table is not None else ():
+        before = str(naming.qualify(parts)) if parts else purpose.table
+        if before != purpose.table:
+            yield replace(purpose, table=before, reads=(before,))
+            purpose = replace(purpose, reads=(*purpose.reads, before))
+    yield purpose
+    for table in (
+        tree.find_all(exp.ToTableProperty) if isinstance(tree, exp.Create) and purpose.table is not None else ()
+    ):
         if parts := Identifiers(naming.dialect).table_parts(table.this):  # ClickHouse: the view writes into it
             written = str(naming.qualify(parts))
-            yield StatementPurpose(Purpose.WRITES, found.text, found.digest, written, found.reads)
+            yield StatementPurpose(Purpose.WRITES, purpose.text, purpose.digest, written, purpose.reads)
 
 
 @frozen
@@ -148,23 +150,23 @@ class _ReadStatement:
 
 
 def _purpose(parsed: ParsedStatement, name: str, naming: Naming) -> StatementPurpose:
-    one = _ReadStatement.of(parsed, naming)
+    statement = _ReadStatement.of(parsed, naming)
     if isinstance(parsed.tree, (exp.Use, exp.Set)):
-        return one.does(Purpose.CONTEXT)
-    target = named_after_text(name, one.tree, naming) if one.tree is not None else None
+        return statement.does(Purpose.CONTEXT)
+    target = named_after_text(name, statement.tree, naming) if statement.tree is not None else None
     if target is not None:
-        return one.does(Purpose.DEFINES, str(target), one.reads)
-    defined = _definition(one)
-    if defined is not None and not defined.alters and (found := _created(one, defined)) is not None:
+        return statement.does(Purpose.DEFINES, str(target), statement.reads)
+    defined = _definition(statement)
+    if defined is not None and not defined.alters and (found := _created(statement, defined)) is not None:
         return found
-    if one.tree is not None and (is_bare_query(one.tree) or _is_harmless(one.tree)):
-        return one.does(Purpose.NOTHING)
+    if statement.tree is not None and (is_bare_query(statement.tree) or _is_harmless(statement.tree)):
+        return statement.does(Purpose.NOTHING)
     if parsed.read_from is ReadFrom.NO_LINEAGE and parsed.step is None:
-        return one.does(Purpose.CONTEXT if _decides_what_is_seen(parsed) else Purpose.NOTHING)
+        return statement.does(Purpose.CONTEXT if _decides_what_is_seen(parsed) else Purpose.NOTHING)
     if defined is not None:
-        written = one.does(Purpose.WRITES, str(defined.name), one.reads)
-        return replace(written, alterations=_alterations(one.tree, one.identifiers))
-    return _written(one)
+        written = statement.does(Purpose.WRITES, str(defined.name), statement.reads)
+        return replace(written, alterations=_alterations(statement.tree, statement.identifiers))
+    return _written(statement)
 
 
 def _definition(one: _ReadStatement) -> Definition | None:
@@ -172,27 +174,27 @@ def _definition(one: _ReadStatement) -> Definition | None:
     return definition_of(one.tree, naming, lambda parts: str(naming.qualify(parts))) if one.tree is not None else None
 
 
-def _created(one: _ReadStatement, defined: Definition) -> StatementPurpose | None:
+def _created(statement: _ReadStatement, defined: Definition) -> StatementPurpose | None:
     """Return what a CREATE of a table or view does; None where another rule tells."""
-    tree, parsed, naming, own = one.tree, one.parsed, one.naming, str(defined.name)
+    tree, parsed, naming, own = statement.tree, statement.parsed, statement.naming, str(defined.name)
     if not isinstance(tree, exp.Create):
         return None
     settings, decided = how_it_is_stored(tree, parsed), tuple(what_decides_rows(parsed, naming.dialect))
     if isinstance(tree.args.get("expression"), exp.Query):
         return replace(
-            one.does(Purpose.DEFINES, own, one.reads),
+            statement.does(Purpose.DEFINES, own, statement.reads),
             is_view=defined.view,
             settings=settings,
             without_rows=_has_no_rows(parsed),
             decided=decided,
         )
-    made_like = [table for table in _tables_made_like(tree, one.identifiers, naming) if table != own]
+    made_like = [table for table in _tables_made_like(tree, statement.identifiers, naming) if table != own]
     if made_like:
-        return one.does(Purpose.WRITES, own, tuple(dict.fromkeys((*one.reads, *made_like))))
+        return statement.does(Purpose.WRITES, own, tuple(dict.fromkeys((*statement.reads, *made_like))))
     if not defined.empty or not isinstance(tree.this, exp.Schema):
         return None
     return replace(
-        one.does(Purpose.DECLARES, own),
+        statement.does(Purpose.DECLARES, own),
         columns=schema_columns(tree.this, naming.dialect, parsed.text),
         settings=digest(settings, list(constraints(tree.this, naming.dialect, parsed.text))),
         computed=tuple(_computed(tree.this, naming, parsed.text)),
@@ -200,18 +202,20 @@ def _created(one: _ReadStatement, defined: Definition) -> StatementPurpose | Non
     )
 
 
-def _written(one: _ReadStatement) -> StatementPurpose:
+def _written(statement: _ReadStatement) -> StatementPurpose:
     """Return what a statement that defines nothing does to a table, or to what other statements mean."""
-    tree = one.tree
+    tree = statement.tree
     if tree is None:
-        return one.does(Purpose.CONTEXT if one.destination is None else Purpose.WRITES, one.destination, one.reads)
-    written = next(iter(written_tables(tree, one.identifiers, one.naming.qualify)), None)
-    table = one.destination or (str(written) if written is not None else None)
+        return statement.does(
+            Purpose.CONTEXT if statement.destination is None else Purpose.WRITES, statement.destination, statement.reads
+        )
+    written = next(iter(written_tables(tree, statement.identifiers, statement.naming.qualify)), None)
+    table = statement.destination or (str(written) if written is not None else None)
     inserts = isinstance(tree, exp.Insert) and isinstance(tree.args.get("expression"), exp.Query)
     return replace(
-        one.does(Purpose.CONTEXT if table is None else Purpose.WRITES, table, one.reads),
+        statement.does(Purpose.CONTEXT if table is None else Purpose.WRITES, table, statement.reads),
         drops=isinstance(tree, exp.Drop) and len(tree.args.get("tables") or ()) < 2,
-        alterations=_alterations(tree, one.identifiers),
+        alterations=_alterations(tree, statement.identifiers),
         fills=inserts or isinstance(tree, exp.Merge),
         by_position=inserts and not isinstance(tree.this, exp.Schema),
     )

@@ -60,13 +60,13 @@ class BlockItems:
         """Yield the blocks of a query: the branches of a set operation, from the left."""
         waiting = [query]
         while waiting:
-            one = waiting.pop()
-            if isinstance(one, exp.SetOperation):
-                waiting += [one.expression, one.this]
-            elif isinstance(one, exp.Subquery | exp.Paren):
-                waiting.append(one.this)
-            elif id(one) in self._numbers:
-                yield self._numbers[id(one)]
+            branch = waiting.pop()
+            if isinstance(branch, exp.SetOperation):
+                waiting += [branch.expression, branch.this]
+            elif isinstance(branch, exp.Subquery | exp.Paren):
+                waiting.append(branch.this)
+            elif id(branch) in self._numbers:
+                yield self._numbers[id(branch)]
 
     def listed(self) -> tuple[BlockItem, ...]:
         """Return the items in order."""
@@ -116,13 +116,13 @@ def _items_of(node: exp.Expr) -> Iterator[exp.Expr]:
         value = node.args.get(key)
         waiting += value if isinstance(value, list) else [value] if value is not None else []
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, exp.From | exp.Join):
-            waiting.append(one.this)
+        item = waiting.pop()
+        if isinstance(item, exp.From | exp.Join):
+            waiting.append(item.this)
             continue
-        waiting += one.args.get("joins") or ()
-        waiting += one.args.get("laterals") or ()
-        if isinstance(one, exp.Subquery) and not one.alias and isinstance(one.this, exp.Table | exp.Subquery):
-            waiting.append(one.this)
-        elif isinstance(one, _ITEMS):
-            yield one
+        waiting += item.args.get("joins") or ()
+        waiting += item.args.get("laterals") or ()
+        if isinstance(item, exp.Subquery) and not item.alias and isinstance(item.this, exp.Table | exp.Subquery):
+            waiting.append(item.this)
+        elif isinstance(item, _ITEMS):
+            yield item

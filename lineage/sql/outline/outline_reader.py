@@ -126,10 +126,10 @@ class _OutlineReader:
         for each in stars:
             table = each.args.get("table") if isinstance(each, exp.Column) else None
             alias = self._resolver.identifiers.column(table) if table is not None else None
-            found = self._items[number].having(name, alias)
-            if found or star is None:
-                star, places = each, found
-            if found:
+            star_places = self._items[number].having(name, alias)
+            if star_places or star is None:
+                star, places = each, star_places
+            if star_places:
                 break
         return BlockColumn(name, span_of(star), None, traced, places, from_star=True, passes_on=True)
 
@@ -141,10 +141,10 @@ class _OutlineReader:
         table = column.args.get("table")
         alias = self._resolver.identifiers.column(table) if table is not None else None
         key = number, name, alias
-        found = self._meanings.get(key)
-        if found is None:
-            found = self._meanings[key] = self._looked_up(number, name, alias)
-        return found
+        places = self._meanings.get(key)
+        if places is None:
+            places = self._meanings[key] = self._looked_up(number, name, alias)
+        return places
 
     def _looked_up(self, number: int, name: str, alias: str | None) -> tuple[ColumnPlace, ...]:
         for scope in self._recorded[number][1].chain():

@@ -56,10 +56,10 @@ class _Tools(threading.local):
         self._of: dict[str, tuple[Tokenizer, TreeParser]] = {}
 
     def of(self, dialect: Dialect) -> tuple[Tokenizer, TreeParser]:
-        found = self._of.get(dialect.name)
-        if found is None:
-            found = self._of[dialect.name] = (tokenizer_of(dialect), parser_of(dialect).parser())
-        return found
+        tools = self._of.get(dialect.name)
+        if tools is None:
+            tools = self._of[dialect.name] = (tokenizer_of(dialect), parser_of(dialect).parser())
+        return tools
 
 
 _TOOLS = _Tools()

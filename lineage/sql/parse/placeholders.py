@@ -143,24 +143,24 @@ class _Filling:
         return FilledText(filled, tuple(self._doubts), self._names, self._placeholders)
 
     def _fill(self, match: re.Match[str]) -> str:
-        found, kind = match.group(), match.lastgroup
+        text, kind = match.group(), match.lastgroup
         in_string = self._is_in_string(match.start())
         if kind == "blank":
-            if branch := _BRANCH.match(found):
+            if branch := _BRANCH.match(text):
                 tag = branch.group(1)
                 self._doubt(match, f"the template's `{tag}` is not executed: its body is read once, as it is written")
-            return _spaces(found)
+            return _spaces(text)
         if not self._is_placeholder(match):
-            return found
-        if kind == "jinja" and (reference := _REF.match(found)):
-            return _pad(".".join(_QUOTED.findall(reference.group(1))), found)
+            return text
+        if kind == "jinja" and (reference := _REF.match(text)):
+            return _pad(".".join(_QUOTED.findall(reference.group(1))), text)
         if in_string:
-            return re.sub(r"['\"]", "_", found)
-        name = _NAME.search(found)
-        is_call = kind == "jinja" and "(" in found
+            return re.sub(r"['\"]", "_", text)
+        name = _NAME.search(text)
+        is_call = kind == "jinja" and "(" in text
         if is_call and name is not None and name.group() == "config":
-            return _spaces(found)
-        shown = name.group() + ("(…)" if "(" in found else "") if name is not None else "…"
+            return _spaces(text)
+        shown = name.group() + ("(…)" if "(" in text else "") if name is not None else "…"
         before, after = self._before(match), self._text[match.end() : match.end() + 1]
         if _BEFORE_A_NAME.search(before) or re.match(r"[\w.]", after):
             return self._part_of_name(match, shown)
@@ -195,13 +195,13 @@ class _Filling:
 
     def _call(self, match: re.Match[str], before: str, shown: str) -> str | None:
         """Return what stands for a macro call in the place of a query or clause; None in the place of a value."""
-        found, mark = match.group(), f"__tpl{len(self._names)}"
-        query = _written_over(found, ("select", "*", "from", mark)) if _stands_for_a_query(self._text, match) else None
+        text, mark = match.group(), f"__tpl{len(self._names)}"
+        query = _written_over(text, ("select", "*", "from", mark)) if _stands_for_a_query(self._text, match) else None
         if query is not None:
-            self._names[mark] = " ".join(found.split())
+            self._names[mark] = " ".join(text.split())
             return self._unexpanded(match, PlaceholderRole.NAME, query, shown)
         if _adds_a_clause(before, self._text, match.end()):
-            return self._unexpanded(match, PlaceholderRole.CLAUSE, _spaces(found), shown)
+            return self._unexpanded(match, PlaceholderRole.CLAUSE, _spaces(text), shown)
         return None
 
     def _value(self, match: re.Match[str], before: str, shown: str) -> str:

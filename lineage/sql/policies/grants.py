@@ -87,15 +87,15 @@ def _of_role(words: PolicyWords, role: str, found: tuple[str, ...], *, gives: bo
 
 def _rights(words: PolicyWords) -> dict[str, tuple[str, ...]]:
     """Return the rights before ON or TO, each with its columns."""
-    found: dict[str, tuple[str, ...]] = {}
+    rights: dict[str, tuple[str, ...]] = {}
     while not words.is_over and words.words[words.at] not in ("ON", "TO", "FROM"):
         word = words.words[words.at]
         words.at += 1
         if words.at < len(words.words) and words.words[words.at] == "(":
-            found[word] = words.columns()
+            rights[word] = words.columns()
         elif word != ",":
-            found[word] = ()
-    return found
+            rights[word] = ()
+    return rights
 
 
 def _tables(words: PolicyWords) -> list[str]:

@@ -78,12 +78,12 @@ def assigned_by_call(walk: Walk, position: int, end: int) -> tuple[str, ...]:
 
     Their content is not followed into the procedure.
     """
-    words, found = walk.words, []
+    words, variables = walk.words, []
     opened = next((at for at in range(position, end) if words[at] == "("), end)
     for at in range(position, end):
         is_result = walk.no_semicolons and walk.word(at) == "@" and walk.word(at + 2) == "=" and at <= position + 1
         if is_result or (walk.no_semicolons and words[at] == "@" and walk.word(at + 2) in ("OUT", "OUTPUT")):
-            found.append(walk.names.read(walk.tokens, words, at)[0])
+            variables.append(walk.names.read(walk.tokens, words, at)[0])
     name = words[opened - 1] if opened < end else ""
     arguments = operands_of(walk.tokens[opened + 1 : end - (walk.word(end - 1) == ")")], COMMA) if name else []
     places = walk.reader.outputs.get(name)
@@ -93,8 +93,8 @@ def assigned_by_call(walk: Walk, position: int, end: int) -> tuple[str, ...]:
         if place < len(arguments):
             argument = list(arguments[place])
             variable, after = walk.names.read(argument, [word_of(token) for token in argument], 0)
-            found.append(variable if after == len(argument) else None)
-    return tuple(one for one in found if one is not None)
+            variables.append(variable if after == len(argument) else None)
+    return tuple(one for one in variables if one is not None)
 
 
 def _add_dynamic(walk: Walk, inner: Fragment, names: Sequence[str]) -> None:

@@ -48,10 +48,10 @@ class Constants:
 
     def assign(self, name: str, value: Sequence[Token], names: Names, *, certain: bool) -> None:
         """Record a variable's value from here on; after an assignment that is not `certain` it is unknown."""
-        found = self.value(value, names) if value else None
-        if found is not None and found.text.strip() and (certain or name not in self._known):
-            self._known[name] = found
-        elif found is not None:
+        fragment = self.value(value, names) if value else None
+        if fragment is not None and fragment.text.strip() and (certain or name not in self._known):
+            self._known[name] = fragment
+        elif fragment is not None:
             self._known[name] = _hole(value[0] if value else None)
         else:
             self.forget(name)
@@ -159,16 +159,16 @@ def operands_of(
     tokens: Sequence[Token], separators: frozenset[TokenType] = _JOINERS | {TokenType.COMMA}
 ) -> list[Sequence[Token]]:
     """Return the parts of a concatenation."""
-    found: list[Sequence[Token]] = []
+    operands: list[Sequence[Token]] = []
     depth = start = 0
     for position, token in enumerate(tokens):
         word = word_of(token)
         depth += (word == "(") - (word == ")")
         if not depth and token.token_type in separators:
-            found.append(tokens[start:position])
+            operands.append(tokens[start:position])
             start = position + 1
-    found.append(tokens[start:])
-    return [part for part in found if part]
+    operands.append(tokens[start:])
+    return [part for part in operands if part]
 
 
 def execution_of(tokens: Sequence[Token], constants: Constants, names: Names) -> Execution | None:
@@ -274,7 +274,7 @@ def unknown_sql(token: Token) -> Fragment:
 
 
 def _build(expressions: list[Sequence[Token]], constants: Constants, names: Names) -> Execution:
-    found = constants.value(expressions[0], names) if expressions else None
-    if found is None and expressions:
-        found = _hole(expressions[0][0])
-    return Execution(found)
+    fragment = constants.value(expressions[0], names) if expressions else None
+    if fragment is None and expressions:
+        fragment = _hole(expressions[0][0])
+    return Execution(fragment)

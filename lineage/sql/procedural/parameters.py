@@ -53,23 +53,23 @@ NO_ARGUMENTS = Arguments()
 def arguments_of(tokens: Sequence[Token]) -> Arguments:
     """Return the arguments of an EXECUTE statement."""
     words = [word_of(token) for token in tokens]
-    found = Arguments()
+    arguments = Arguments()
     if "SP_EXECUTESQL" in words:
-        _of_procedure(tokens[words.index("SP_EXECUTESQL") + 1 :], found)
-        return found
+        _of_procedure(tokens[words.index("SP_EXECUTESQL") + 1 :], arguments)
+        return arguments
     if "USING" not in words:
-        return found
+        return arguments
     given = tokens[words.index("USING") + 1 :]
     if len(given) > 2 and word_of(given[0]) == "(" and word_of(given[-1]) == ")":
         given = given[1:-1]
     for written in operands_of(given, COMMA):
         argument = _without_mode(written)
         if len(argument) > 2 and word_of(argument[-2]) == "AS":
-            found.named[argument[-1].text.lower()] = argument[:-2]
-            found.listed.append(argument[:-2])
+            arguments.named[argument[-1].text.lower()] = argument[:-2]
+            arguments.listed.append(argument[:-2])
         else:
-            found.listed.append(argument)
-    return found
+            arguments.listed.append(argument)
+    return arguments
 
 
 def _of_procedure(tokens: Sequence[Token], found: Arguments) -> None:

@@ -120,30 +120,30 @@ class Variables:
         loops = {block for block in blocks if block.kind is BlockKind.LOOP}
         assigned = self._assigned.get(name, [])
         of_session = self._is_of_session(name)
-        found = Reaching([], [])
+        assignments = Reaching([], [])
         behind = bisect_left(assigned, use)
         replaced_at = -1
         for number in reversed(assigned[:behind]):
             theirs = self._blocks[number]
             if not self._routines[number] <= routines:
                 if of_session:
-                    found.before.append(number)
+                    assignments.before.append(number)
                 continue
-            found.before.append(number)
+            assignments.before.append(number)
             if theirs == blocks[: len(theirs)]:  # replaces all earlier assignments, also of the previous iteration
                 loops.difference_update(theirs)
                 replaced_at = number
                 break
-        found.before.reverse()
+        assignments.before.reverse()
         in_this_run = replaced_at >= 0 and self._routines[replaced_at] == routines
         if not in_this_run or any(replaced_at < call < use for call in self._calls):
-            self._add_by_calls(name, use, found)
+            self._add_by_calls(name, use, assignments)
         for number in assigned[behind:] if loops or (of_session and routines) else ():
             theirs = self._blocks[number]
             is_other = of_session and routines and self._routines[number] != routines
             if is_other or (self._routines[number] <= routines and not loops.isdisjoint(theirs)):
-                found.around.append(number)
-        return found
+                assignments.around.append(number)
+        return assignments
 
     def _is_of_session(self, name: str) -> bool:
         """Return whether all routines of a session share a name: MySQL's user variables, PostgreSQL's settings."""

@@ -105,19 +105,19 @@ def _read_at(mention: Mention, whole: Span | None, known: _Places) -> tuple[Plac
     """
     waiting = [mention]
     while waiting:
-        one = waiting[-1]
-        if id(one) in known:
+        current = waiting[-1]
+        if id(current) in known:
             waiting.pop()
-        elif isinstance(one, SeveralMentions):
-            if missing := [each for each in one if id(each) not in known]:
+        elif isinstance(current, SeveralMentions):
+            if missing := [each for each in current if id(each) not in known]:
                 waiting += missing
                 continue
-            places = dict.fromkeys(place for each in one for place in known[id(each)])
-            known[id(one)] = tuple(islice(places, MAX_READS))
-        elif isinstance(one, tuple):
-            inner, node = one
-            found = known.get(id(inner))
-            if found is None:
+            places = dict.fromkeys(place for each in current for place in known[id(each)])
+            known[id(current)] = tuple(islice(places, MAX_READS))
+        elif isinstance(current, tuple):
+            inner, node = current
+            inner_places = known.get(id(inner))
+            if inner_places is None:
                 waiting.append(inner)
                 continue
             own = known.get(id(node))
@@ -125,12 +125,12 @@ def _read_at(mention: Mention, whole: Span | None, known: _Places) -> tuple[Plac
                 own = known[id(node)] = ((_span_within(node, whole), (), None),)
             then = own[0][0]
             if then is not whole and then is not None:
-                found = tuple([_read_again(place, then, whole) for place in found])
-            known[id(one)] = found
-        elif type(one) is EarlierStatement:
-            known[id(one)] = ((whole, (), one),)
+                inner_places = tuple([_read_again(place, then, whole) for place in inner_places])
+            known[id(current)] = inner_places
+        elif type(current) is EarlierStatement:
+            known[id(current)] = ((whole, (), current),)
         else:
-            known[id(one)] = ((_span_within(one, whole), (), None),)
+            known[id(current)] = ((_span_within(current, whole), (), None),)
     return known[id(mention)]
 
 

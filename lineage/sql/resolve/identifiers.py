@@ -55,12 +55,12 @@ class Identifiers:
             text = node.name
         if args.get("quoted"):
             return self._fold(text, quoted=True)
-        found = self.unquoted.get(text)
-        if found is None:
+        name = self.unquoted.get(text)
+        if name is None:
             if len(self.unquoted) >= _MAX_KEPT:
                 self.unquoted.clear()
-            found = self.unquoted[text] = self._fold(text)
-        return found
+            name = self.unquoted[text] = self._fold(text)
+        return name
 
     def _fold(self, text: str, *, quoted: bool = False) -> str:
         return (self._dialect.quoted_column if quoted else self._dialect.column).apply(text)

@@ -174,15 +174,15 @@ def nest_mention(first: Mention, then: Mention) -> Mention:
     while isinstance(then, tuple) and not isinstance(then, SeveralMentions):
         then, last = then
         outer.append(last)
-    found = first
+    mention = first
     if type(then) is SeveralMentions:
-        found, then = SeveralMentions(nest_mention(first, one) for one in then), None
+        mention, then = SeveralMentions(nest_mention(first, one) for one in then), None
     for node in (then, *reversed(outer)):
-        if found is None:
-            found = node
+        if mention is None:
+            mention = node
         elif isinstance(node, exp.Expr):
-            found = (found, node)
-    return found
+            mention = (mention, node)
+    return mention
 
 
 def with_mention(sources: Sources, mention: exp.Expr) -> Sources:
@@ -379,18 +379,18 @@ class BaseTable(Relation):
     def find(self, name: str) -> Sources | None:
         """Return the sources of a column of the schema."""
         index = self.index
-        found = index.get(name)
-        if found is None and name in index:
-            found = index[name] = self.infer(name)
-        return found
+        sources = index.get(name)
+        if sources is None and name in index:
+            sources = index[name] = self.infer(name)
+        return sources
 
     def infer(self, name: str) -> Sources:
         """Return the sources of a column, whether or not the schema has it."""
-        found = self._columns.get(name)
-        if found is None:
+        sources = self._columns.get(name)
+        if sources is None:
             made: Sources = {(self._make(self.name, column_text(name)), IDENTITY): None}
-            found = self._columns.setdefault(name, made)
-        return found
+            sources = self._columns.setdefault(name, made)
+        return sources
 
     def columns(self) -> Iterable[tuple[str, Sources]]:
         """Return the schema's columns, or the entry `*` if the schema is unknown."""
@@ -427,18 +427,18 @@ class BaseTables:
     def source(self, table: str, column: str, ambiguous: bool = False) -> ColumnSource:
         """Return the interned object of a column."""
         key = (table, column, ambiguous)
-        found = self._sources.get(key)
-        if found is None:
+        source = self._sources.get(key)
+        if source is None:
             # Shared by all statements, so it has no spelling from a statement.
-            found = self._sources.setdefault(key, ColumnSource(str(table), str(column), ambiguous))
-        return found
+            source = self._sources.setdefault(key, ColumnSource(str(table), str(column), ambiguous))
+        return source
 
     def table(self, name: str, schema: dict[str, str | None] | None) -> BaseTable:
         """Return the interned object of a table with this schema."""
-        found = self._tables.get(name)
-        if found is None or found.known is not schema:
-            found = self._tables[name] = BaseTable(name, schema, self.source, self.rows(name))
-        return found
+        table = self._tables.get(name)
+        if table is None or table.known is not schema:
+            table = self._tables[name] = BaseTable(name, schema, self.source, self.rows(name))
+        return table
 
     def rows(self, table: str) -> TableRows:
         """Return the interned object of a table's rows."""

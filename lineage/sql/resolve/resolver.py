@@ -170,16 +170,16 @@ class Resolver(Resolution):
         schemas = {r.name: r.known for r in self._base.values() if isinstance(r, BaseTable)}
         if None not in schemas.values() and not self.diagnostics:
             return ()
-        found: dict[ColumnRef, Edge] = {}
+        edges_by_column: dict[ColumnRef, Edge] = {}
         for edge in edges:
             table, column = edge.source
             if table in schemas and column != STAR and not edge.ambiguous:
                 known = schemas[table]
                 if known is None or not (column in known or _is_one_of(column, known)):
-                    found.setdefault(edge.source, edge)
+                    edges_by_column.setdefault(edge.source, edge)
         if not self.naming.dialect.shows_columns:
-            return tuple(found)
-        return tuple(self._with_spelling(reference, edge.span) for reference, edge in found.items())
+            return tuple(edges_by_column)
+        return tuple(self._with_spelling(reference, edge.span) for reference, edge in edges_by_column.items())
 
     def _with_spelling(self, reference: ColumnRef, span: Span | None) -> ColumnRef:
         """Return a column with its spelling at the span where it is read."""

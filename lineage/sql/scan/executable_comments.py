@@ -36,14 +36,14 @@ def open_executable_comments(sql: str, dialect: str | Dialect = "mysql") -> str:
         return sql
     written: list[str] = []
     done, at, opened = 0, 0, 0
-    while (found := _PIECE.search(sql, at)) is not None:
-        at = found.end()
-        is_hidden = found["version"] is not None and int(found["version"]) >= _NEVER
-        if found["comment"] is not None or is_hidden:
+    while (match := _PIECE.search(sql, at)) is not None:
+        at = match.end()
+        is_hidden = match["version"] is not None and int(match["version"]) >= _NEVER
+        if match["comment"] is not None or is_hidden:
             end = sql.find("*/", at)
             at = len(sql) if end < 0 else end + 2
-        elif found["runs"] is not None or (found["end"] is not None and opened):
-            opened += 1 if found["runs"] is not None else -1
-            written += (sql[done : found.start()], " " * len(found.group()))
+        elif match["runs"] is not None or (match["end"] is not None and opened):
+            opened += 1 if match["runs"] is not None else -1
+            written += (sql[done : match.start()], " " * len(match.group()))
             done = at
     return "".join((*written, sql[done:]))

@@ -79,10 +79,10 @@ def pieces(sql: str, dialect: str, start: int = 0, absent: set[str] | None = Non
     nested = "nested_comments" in dialect_features(dialect)
     absent = set() if absent is None else absent
     position = start
-    while found := search(sql, position):
-        begin, end = found.span()
-        kind = _KINDS.get(found.lastgroup or "", PieceKind.OPERATOR)
-        if found.lastgroup == "brace":
+    while match := search(sql, position):
+        begin, end = match.span()
+        kind = _KINDS.get(match.lastgroup or "", PieceKind.OPERATOR)
+        if match.lastgroup == "brace":
             kind, end = _brace(sql, begin, absent)
         elif kind is PieceKind.COMMENT and nested and sql.startswith("/*", begin):
             end = _nested_end(sql, begin)
@@ -90,7 +90,7 @@ def pieces(sql: str, dialect: str, start: int = 0, absent: set[str] | None = Non
             opener = sql[end - 1]
             end = _after(sql, _CLOSERS.get(opener, opener) + "'", end)
         elif kind is PieceKind.DOLLAR_STRING:
-            end = _after(sql, found.group(), end)
+            end = _after(sql, match.group(), end)
         position = end if end >= 0 else len(sql)
         yield Piece(kind if end >= 0 else PieceKind.UNCLOSED, begin, position)
 

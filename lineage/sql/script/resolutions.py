@@ -161,11 +161,11 @@ class RecordingTables:
 
     def find(self, parts: Sequence[str]) -> TableEntry:
         """Return the entry of a table."""
-        found = self._tables.find(parts)
-        self._made["find", (tuple(parts),)] = _answer(found, self._tables)
-        if found.columns is not None and UnnamedColumn in map(type, found.columns):
+        entry = self._tables.find(parts)
+        self._made["find", (tuple(parts),)] = _answer(entry, self._tables)
+        if entry.columns is not None and UnnamedColumn in map(type, entry.columns):
             self.finds_unsent = True
-        return found
+        return entry
 
     def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:
         """Return whether a schema contains a table."""

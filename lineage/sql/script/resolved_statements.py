@@ -151,8 +151,8 @@ class ResolvedStatements:
     def tables_behind(self, position: Position, earlier: Iterable[Position], renames: Renames) -> dict[str, None]:
         """Return the tables that a statement and the `earlier` ones read, under their names at the statement."""
         behind = dict.fromkeys(self._reads.get(position, ()))
-        for one in earlier:
-            if one < position:
-                names = renames.between(one, position)
-                behind.update(dict.fromkeys(map(names.table, self._reads.get(one, ()))))
+        for earlier_position in earlier:
+            if earlier_position < position:
+                names = renames.between(earlier_position, position)
+                behind.update(dict.fromkeys(map(names.table, self._reads.get(earlier_position, ()))))
         return behind

@@ -249,13 +249,13 @@ class Script:
         for index, one in found.items():
             self._texts[index].adopt(one)
 
-    def learn(self, index: int, found: TextSchemas) -> None:
+    def learn(self, index: int, text_schemas: TextSchemas) -> None:
         """Take over what another process found out about the tables that a text defines."""
         text = self._texts[index]
         if text.definitions is None:
-            count = len(found.definitions)
-            text.adopt(TextResolution(found.definitions, None, RolledBack(), (), None, (0,) * count))
-        for number, columns in enumerate(found.schemas):
+            count = len(text_schemas.definitions)
+            text.adopt(TextResolution(text_schemas.definitions, None, RolledBack(), (), None, (0,) * count))
+        for number, columns in enumerate(text_schemas.schemas):
             if text.results[number] is None:
                 text.results[number] = _ELSEWHERE
                 self._resolved.keep_schema((index, number), columns)
@@ -384,21 +384,21 @@ class Script:
         return tables, statement, left
 
     def _from_elsewhere(
-        self, found: TextResolution, position: Position, follows_names: bool
+        self, text_resolution: TextResolution, position: Position, follows_names: bool
     ) -> tuple[ScriptTables, StatementLineage, Left | None] | None:
         """Return what another process resolved a statement to, if that is what it resolves to here.
 
         If it is not, and the statement may read contents that are not here, its text is doubtful.
         """
-        for one in found.resolutions[position[1]]:
-            if found.variables is not None:
-                self._contents_of_variables(found.variables, position, one.variables)
+        for resolution in text_resolution.resolutions[position[1]]:
+            if text_resolution.variables is not None:
+                self._contents_of_variables(text_resolution.variables, position, resolution.variables)
             tables = ScriptTables(self, position, follows_names=follows_names)
-            if one.follows_names is follows_names and are_alike(one.look_ups, tables):
+            if resolution.follows_names is follows_names and are_alike(resolution.look_ups, tables):
                 if self._recorded is not None:
-                    self._recorded[position].append(one)
-                return tables, one.statement, Left.of_resolution(one) if one.has_outcome else None
-        if found.has_contents:
+                    self._recorded[position].append(resolution)
+                return tables, resolution.statement, Left.of_resolution(resolution) if resolution.has_outcome else None
+        if text_resolution.has_contents:
             self.doubtful.add(position[0])
         return None
 
@@ -571,10 +571,10 @@ class Script:
 
     def catalog_tables(self, naming: Naming) -> CatalogTables:
         """Return the catalog as a statement with this naming sees it."""
-        found = self._catalog_tables.get(naming)
-        if found is None:
-            found = self._catalog_tables[naming] = CatalogTables(self._catalog, naming)
-        return found
+        tables = self._catalog_tables.get(naming)
+        if tables is None:
+            tables = self._catalog_tables[naming] = CatalogTables(self._catalog, naming)
+        return tables
 
     def temporary_name(self, parts: Sequence[str], position: Position) -> str | None:
         """Return the full name of the temporary table of this name that a statement creates, if any."""

@@ -122,19 +122,19 @@ class Text:
         if self.definitions is None:
             self.parsed()
 
-    def adopt(self, found: TextResolution) -> None:
+    def adopt(self, resolution: TextResolution) -> None:
         """Take over what another process found out about the text."""
-        self.elsewhere = found
+        self.elsewhere = resolution
         self._noted = True
-        self.results = [None] * len(found.definitions)
-        self.part_of = [self.parts[number] for number in found.parts]
+        self.results = [None] * len(resolution.definitions)
+        self.part_of = [self.parts[number] for number in resolution.parts]
         own = self._options.naming
-        self.namings = [own if naming == own else naming for naming in found.namings or [own] * len(self.results)]
-        self.rolled_back = found.rolled_back
-        self.variables = found.variables
-        self.query_targets = dict(found.query_targets)
-        self.definitions = list(found.definitions)
-        self.searched = dict(found.searched)
+        self.namings = [own if naming == own else naming for naming in resolution.namings or [own] * len(self.results)]
+        self.rolled_back = resolution.rolled_back
+        self.variables = resolution.variables
+        self.query_targets = dict(resolution.query_targets)
+        self.definitions = list(resolution.definitions)
+        self.searched = dict(resolution.searched)
 
     def parsed(self) -> list[ParsedStatement]:
         """Return its statements; they are parsed again if their trees were freed."""

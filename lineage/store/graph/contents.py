@@ -143,13 +143,15 @@ def _of_nodes(nodes: Sequence[Node]) -> Contents:
 
 def _of_relationships(relationships: Sequence[Relationship]) -> Contents:
     of_columns = live = number = fingerprint = 0
-    for one in relationships:
-        if one.type in LINEAGE:
-            is_live = one.type in _LIVE
-            period = 0 if is_live else (one.properties["valid_from"] - _EPOCH) // _MICROSECOND
+    for relationship in relationships:
+        if relationship.type in LINEAGE:
+            is_live = relationship.type in _LIVE
+            period = 0 if is_live else (relationship.properties["valid_from"] - _EPOCH) // _MICROSECOND
             number, live = number + 1, live + is_live
-            of_columns += is_live and one.source_label == "Column"
-            fingerprint += _hash(one.type, one.source, one.target, one.properties["job"], period)
+            of_columns += is_live and relationship.source_label == "Column"
+            fingerprint += _hash(
+                relationship.type, relationship.source, relationship.target, relationship.properties["job"], period
+            )
     return _edges(of_columns, live, number, fingerprint)
 
 

@@ -98,24 +98,24 @@ class PropertyMap(Generic[V]):
         for one in properties:
             self._add(one)
 
-    def _add(self, one: Property) -> None:
-        names = tuple(one.types)
-        if one.field is None:
-            if one.encode is not None:
-                self._derived.append((names[0], one.encode))
+    def _add(self, graph_property: Property) -> None:
+        names = tuple(graph_property.types)
+        if graph_property.field is None:
+            if graph_property.encode is not None:
+                self._derived.append((names[0], graph_property.encode))
             return
         # Of a field of another value the last part is what `make` takes.
-        field = one.field.rpartition(".")[2]
-        if one.encode is not None and len(names) > 1:
-            self._group_encoders.append((names, one.encode))
-        elif one.encode is not None:
-            self._encoders.append((names[0], one.encode))
-        if one.decode is None:
+        field = graph_property.field.rpartition(".")[2]
+        if graph_property.encode is not None and len(names) > 1:
+            self._group_encoders.append((names, graph_property.encode))
+        elif graph_property.encode is not None:
+            self._encoders.append((names[0], graph_property.encode))
+        if graph_property.decode is None:
             self._plain.append((field, names[0]))
-        elif len(one.reads) > 1:
-            self._group_decoders.append((field, one.reads, one.decode))
+        elif len(graph_property.reads) > 1:
+            self._group_decoders.append((field, graph_property.reads, graph_property.decode))
         else:
-            self._decoders.append((field, one.reads[0], one.decode))
+            self._decoders.append((field, graph_property.reads[0], graph_property.decode))
 
     def encode(self, value: V, **properties: Any) -> dict[str, Any]:
         """Return the properties that hold a value, behind other `properties`."""

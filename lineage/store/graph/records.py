@@ -237,13 +237,13 @@ def diagnostic_node(found: StoredDiagnostic) -> Node:
     return Node("Diagnostic", found.key, DIAGNOSTIC.encode(found))
 
 
-def diagnostic_records(found: StoredDiagnostic, *, job_known: bool) -> Iterator[Node | Relationship]:
+def diagnostic_records(diagnostic: StoredDiagnostic, *, job_known: bool) -> Iterator[Node | Relationship]:
     """Yield the diagnostic's node and its relationships to its run and, if that is in the graph, to its job."""
-    node = diagnostic_node(found)
+    node = diagnostic_node(diagnostic)
     yield node
-    yield Relationship("REPORTED", "Run", found.run, "Diagnostic", node.key, {})
-    if found.job is not None and job_known:
-        yield Relationship("ABOUT", "Diagnostic", node.key, "Job", found.job, {})
+    yield Relationship("REPORTED", "Run", diagnostic.run, "Diagnostic", node.key, {})
+    if diagnostic.job is not None and job_known:
+        yield Relationship("ABOUT", "Diagnostic", node.key, "Job", diagnostic.job, {})
 
 
 def usage_node(used: RunUsage) -> Node:

@@ -45,10 +45,13 @@ def export_graph(
         held = held.plus(contents_of(part))
         for node in part.created_nodes:
             write(_line({"node": node.label, "key": node.key, **_to_json(node.properties, LABELS[node.label])}))
-        for one in part.created_relationships:
-            ends = {"from": [one.source_label, one.source], "to": [one.target_label, one.target]}
-            properties = _to_json(one.properties, RELATIONSHIPS[one.type].properties)
-            write(_line({"relationship": one.type, **ends, **properties}))
+        for relationship in part.created_relationships:
+            ends = {
+                "from": [relationship.source_label, relationship.source],
+                "to": [relationship.target_label, relationship.target],
+            }
+            properties = _to_json(relationship.properties, RELATIONSHIPS[relationship.type].properties)
+            write(_line({"relationship": relationship.type, **ends, **properties}))
         number += len(part.created_nodes) + len(part.created_relationships)
         progress("exporting", number, None)
     write(_line({"end": held._asdict(), "lines": number}))

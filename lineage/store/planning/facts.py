@@ -41,11 +41,11 @@ def _stated(text: str | None, source: str, new: Facts | None) -> str | None:
     """Return the facts with those of one source replaced, or removed."""
     if text is None:
         return facts_text([new]) if new is not None else None
-    found = {one.source: one for one in facts_from(text)}
-    earlier = found.pop(source, None)
+    facts_by_source = {one.source: one for one in facts_from(text)}
+    earlier = facts_by_source.pop(source, None)
     if new is not None:
-        found[source] = new.after(earlier) if earlier is not None else new
-    return facts_text(found.values())
+        facts_by_source[source] = new.after(earlier) if earlier is not None else new
+    return facts_text(facts_by_source.values())
 
 
 def plan_without_facts(before: GraphState, stated: Collection[tuple[str, str]]) -> GraphState:
@@ -66,9 +66,9 @@ def joined_facts(first: str | None, second: str | None) -> str | None:
     """Return the facts of two datasets or columns that are merged; of one source, the newer ones."""
     if first is None or second is None or first == second:
         return first or second
-    found: dict[str, Facts] = {}
-    for one in (*facts_from(first), *facts_from(second)):
-        known = found.get(one.source)
-        older, newer = (known, one) if known is None or one.at >= known.at else (one, known)
-        found[one.source] = newer.after(older) if older is not None else newer
-    return facts_text(found.values())
+    facts_by_source: dict[str, Facts] = {}
+    for facts in (*facts_from(first), *facts_from(second)):
+        known = facts_by_source.get(facts.source)
+        older, newer = (known, facts) if known is None or facts.at >= known.at else (facts, known)
+        facts_by_source[facts.source] = newer.after(older) if older is not None else newer
+    return facts_text(facts_by_source.values())

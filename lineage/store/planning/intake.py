@@ -203,22 +203,22 @@ def _both(one: Stated, other: Stated) -> Stated:
 
 def _one_a_day(records: Iterable[UsageRecord]) -> tuple[UsageRecord, ...]:
     """Merge the records of the same day whose dataset or column is the same today."""
-    found: dict[tuple[str, date], UsageRecord] = {}
+    merged_records: dict[tuple[str, date], UsageRecord] = {}
     for record in records:
         key = (record.of, record.day)
-        known = found.get(key)
-        found[key] = record if known is None else _counted_together(known, record)
-    return tuple(found.values())
+        known = merged_records.get(key)
+        merged_records[key] = record if known is None else _counted_together(known, record)
+    return tuple(merged_records.values())
 
 
-def _counted_together(one: UsageRecord, other: UsageRecord) -> UsageRecord:
+def _counted_together(record: UsageRecord, other: UsageRecord) -> UsageRecord:
     return replace(
-        one,
-        reads=one.reads + other.reads,
-        writes=one.writes + other.writes,
-        users=(*one.users, *other.users),
-        last_read=latest(one.last_read, other.last_read),
-        last_write=latest(one.last_write, other.last_write),
+        record,
+        reads=record.reads + other.reads,
+        writes=record.writes + other.writes,
+        users=(*record.users, *other.users),
+        last_read=latest(record.last_read, other.last_read),
+        last_write=latest(record.last_write, other.last_write),
     )
 
 

@@ -65,17 +65,17 @@ def _replace_diagnostics(state: GraphState, intake: Intake) -> None:
     late_jobs = {key for key, seen in observed.items() if key in state.jobs and seen < state.jobs[key].last_seen}
     sources = {*intake.complete_sources, *(record.origin for record in intake.diagnostics if record.job is None)}
     newer = {found.origin for found in state.diagnostics.values() if found.job is None and found.last_seen > at}
-    for key, found in list(state.diagnostics.items()):
-        job, source = found.job, found.origin
+    for key, diagnostic in list(state.diagnostics.items()):
+        job, source = diagnostic.job, diagnostic.origin
         if job in observed:
             restated = job not in late_jobs
         else:
-            restated = source in (sources if job is None else intake.complete_sources) and found.last_seen <= at
+            restated = source in (sources if job is None else intake.complete_sources) and diagnostic.last_seen <= at
         if restated:
             del state.diagnostics[key]
     for record in intake.diagnostics:
         if record.job not in late_jobs if record.job is not None else record.origin not in newer:
-            found = StoredDiagnostic(
+            diagnostic = StoredDiagnostic(
                 record.diagnostic, record.source, record.job, record.file_key, run=intake.run.key, last_seen=at
             )
-            state.diagnostics[found.key] = found
+            state.diagnostics[diagnostic.key] = diagnostic

@@ -279,11 +279,11 @@ class SqliteTransaction:
 
     def _job_id(self, key: str) -> int:
         """Return the number of a job's key, also of a job of which there is nothing else."""
-        found = self._find("job_key", key)
-        if found is None:
-            found = int(self._connection.value(write_statement("add_job_key"), (key,)))
-            self._ids["job_key"][key] = found
-        return found
+        number = self._find("job_key", key)
+        if number is None:
+            number = int(self._connection.value(write_statement("add_job_key"), (key,)))
+            self._ids["job_key"][key] = number
+        return number
 
     def _id(self, table: str, key: str) -> int:
         found = self._find(table, key)
@@ -303,16 +303,24 @@ def _references_of_new(changes: Changes) -> tuple[dict[str, _Reference], Sequenc
     owners = {node.key for node in changes.created_nodes if node.label in _OWNERS.values()}
     if not owners:
         return {}, changes.created_relationships
-    found: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
+    references: dict[str, dict[str, tuple[str, str]]] = defaultdict(dict)
     others: list[Relationship] = []
-    for one in changes.created_relationships:
-        if one.type in _OWNERS and (one.source_label == _OWNERS[one.type]) and one.source in owners:
-            found[one.type][one.source] = (one.target_label, one.target)
-        elif one.type in _OWNERS and one.target_label == _OWNERS[one.type] and one.target in owners:
-            found[one.type][one.target] = (one.source_label, one.source)
+    for relationship in changes.created_relationships:
+        if (
+            relationship.type in _OWNERS
+            and (relationship.source_label == _OWNERS[relationship.type])
+            and relationship.source in owners
+        ):
+            references[relationship.type][relationship.source] = (relationship.target_label, relationship.target)
+        elif (
+            relationship.type in _OWNERS
+            and relationship.target_label == _OWNERS[relationship.type]
+            and relationship.target in owners
+        ):
+            references[relationship.type][relationship.target] = (relationship.source_label, relationship.source)
         else:
-            others.append(one)
-    return dict(found), others
+            others.append(relationship)
+    return dict(references), others
 
 
 def _listed(columns: Sequence[str]) -> dict[str, str]:

@@ -74,16 +74,16 @@ class ArraySearch(Search):
         hop = _Ends(starts, np.zeros(len(starts), np.int32))
         for hops in itertools.count(1):
             _ = self._arrays.view.seconds_left
-            found = self._next(hop)
+            next_hop = self._next(hop)
             if hops > options.max_hops:
-                adding = self._adding_of(found).nodes
+                adding = self._adding_of(next_hop).nodes
                 if not self._graph.nodes.is_dataset(adding).all():
                     self.cuts.append(f"max_hops={options.max_hops}: more lies beyond")
                 break
             if options.max_references is not None:
-                beyond = found.nodes[found.labels >> 1 > options.max_references]
+                beyond = next_hop.nodes[next_hop.labels >> 1 > options.max_references]
                 self._beyond.update(beyond[~self._graph.nodes.is_dataset(beyond)].tolist())
-            hop = self._admit_at_once(hops, self._adding_of(found))
+            hop = self._admit_at_once(hops, self._adding_of(next_hop))
             labels = np.unique(hop.labels).tolist()
             self.groups.append(
                 [Group(one >> 1, one & 1 == 1, set(hop.nodes[hop.labels == one].tolist())) for one in labels]

@@ -52,13 +52,13 @@ class AdjacencyGraph:
         """Return a node, its fields at any depth, and its parents."""
         if not self.in_family[node]:
             return [node]
-        found = {node: None}
+        family = {node: None}
         for steps in (self._fields_of, self._parent_of):
             level = [node]
             while level:
-                level = [other for one in level for other in steps(one) if other not in found]
-                found |= dict.fromkeys(level)
-        return list(found)
+                level = [other for one in level for other in steps(one) if other not in family]
+                family |= dict.fromkeys(level)
+        return list(family)
 
     def with_families(self, nodes: Numbers) -> tuple[Numbers, Numbers]:
         """Return the places of nodes, and of each itself and the others of its family."""

@@ -108,7 +108,7 @@ def _edges(live: LiveGraph, nodes: NodeTable, number_of: _Renumbering) -> dict[D
 
 
 def _in_family(nodes: NodeTable, parents: Mapping[int, int]) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
-    found = np.zeros(nodes.size, np.bool_)
-    found[list(parents)] = True
-    found[list(parents.values())] = True
-    return found
+    members = np.zeros(nodes.size, np.bool_)
+    members[list(parents)] = True
+    members[list(parents.values())] = True
+    return members

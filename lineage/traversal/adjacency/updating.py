@@ -72,7 +72,7 @@ def _replaced(
 ) -> EdgeLists:
     """Return the lists in which these nodes have these edges only."""
     down = way is Direction.DOWNSTREAM
-    found: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
+    edges_by_node: defaultdict[int, set[tuple[int, int]]] = defaultdict(set)
     for source, target, code in rows:
         near, far = (source, target) if down else (target, source)
         end = numbers.get(far)
@@ -80,12 +80,12 @@ def _replaced(
             end = nodes.number(far)
         if end is None:
             raise OutOfStepError
-        found[numbers[near]].add((end, code))
+        edges_by_node[numbers[near]].add((end, code))
     changed = sorted(numbers.values())
-    edges = [edge for number in changed for edge in sorted(found.get(number, ()))]
+    edges = [edge for number in changed for edge in sorted(edges_by_node.get(number, ()))]
     ends = np.array([end for end, _ in edges], np.int32)
     codes = np.array([code for _, code in edges], np.uint8)
-    counts = np.array([len(found.get(number, ())) for number in changed], np.int32)
+    counts = np.array([len(edges_by_node.get(number, ())) for number in changed], np.int32)
     ways = ways_of(codes, nodes.is_dataset(ends))
     return lists.replaced(np.array(changed, np.int32), counts, ends, ways, nodes.size)
 

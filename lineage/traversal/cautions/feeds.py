@@ -44,7 +44,7 @@ def follow_feeds(
 
     `reached` maps the starting datasets to their hops; `whole` are those of them that are affected as a whole.
     """
-    found: dict[str, FeedStep] = {}
+    steps: dict[str, FeedStep] = {}
     waiting: defaultdict[int, set[str]] = defaultdict(set)
     for dataset, hops in reached.items():
         waiting[hops].add(dataset)
@@ -52,17 +52,17 @@ def follow_feeds(
     while waiting:
         hops = min(waiting)
         datasets = waiting.pop(hops)
-        leading_on |= _group(_feeds(store, direction, options, datasets & found.keys()))
+        leading_on |= _group(_feeds(store, direction, options, datasets & steps.keys()))
         for near, far, job in sorted(feed for dataset in datasets for feed in leading_on.get(dataset, ())):
-            if far in reached or far in found:
+            if far in reached or far in steps:
                 continue
             if hops >= options.max_hops:
-                return _sort(found), f"max_hops={options.max_hops}: more datasets may be affected beyond"
-            if len(found) == options.limit_total:
-                return _sort(found), f"limit_total={options.limit_total}: more datasets may be affected"
-            found[far] = FeedStep(far, hops + 1, near, job)
+                return _sort(steps), f"max_hops={options.max_hops}: more datasets may be affected beyond"
+            if len(steps) == options.limit_total:
+                return _sort(steps), f"limit_total={options.limit_total}: more datasets may be affected"
+            steps[far] = FeedStep(far, hops + 1, near, job)
             waiting[hops + 1].add(far)
-    return _sort(found), None
+    return _sort(steps), None
 
 
 def _sort(found: Mapping[str, FeedStep]) -> list[FeedStep]:

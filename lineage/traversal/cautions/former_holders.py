@@ -54,24 +54,24 @@ def former_holders(
     for column in store.columns(sorted(with_columns), dropped=True) if with_columns else ():
         for path in (*column.aliases, column.path):
             columns[column.dataset, path] = column
-    found: list[FormerHolder] = []
-    for one in asked:
-        for key, until in latest[one.dataset].items():
+    earlier_holders: list[FormerHolder] = []
+    for target in asked:
+        for key, until in latest[target.dataset].items():
             if key in there:
-                name, own = there[key].display_name, columns.get((key, one.column or ""))
+                name, own = there[key].display_name, columns.get((key, target.column or ""))
                 if own is not None:
-                    found.append(FormerHolder(one.key, own.key, f"{name}.{own.display_path}", until))
+                    earlier_holders.append(FormerHolder(target.key, own.key, f"{name}.{own.display_path}", until))
                 else:
-                    found.append(FormerHolder(one.key, key, name, until))
-    return found
+                    earlier_holders.append(FormerHolder(target.key, key, name, until))
+    return earlier_holders
 
 
 def _latest(holders: Iterable[NameHolder], as_of: datetime | None) -> dict[str, datetime]:
     """Return until when each of these had the name last, in order of time; they are sorted by it."""
-    found: dict[str, datetime] = {}
-    for one in holders:
-        found.pop(one.key, None)
-        found[one.key] = one.until
-        if as_of is not None and as_of < one.until:
+    latest: dict[str, datetime] = {}
+    for holder in holders:
+        latest.pop(holder.key, None)
+        latest[holder.key] = holder.until
+        if as_of is not None and as_of < holder.until:
             break
-    return found
+    return latest

@@ -100,14 +100,14 @@ def _arrive(
         layer: set[int] = set()
         for way in _WAYS:
             far = explorer.ends[way]
-            found = set().union(*[far[node] for node in layers[-1] if node in far])
+            next_nodes = set().union(*[far[node] for node in layers[-1] if node in far])
             if way < Leads.ROWS:
-                layer |= found
+                layer |= next_nodes
             else:
-                explorer.load_columns(found - ends)
-                columns = set().union(*[explorer.columns(dataset) for dataset in found - ends])
+                explorer.load_columns(next_nodes - ends)
+                columns = set().union(*[explorer.columns(dataset) for dataset in next_nodes - ends])
                 # A column does not lead to itself through the rows of its own table.
-                layer |= found | (columns - again if len(layers) == 1 else columns)
+                layer |= next_nodes | (columns - again if len(layers) == 1 else columns)
         layers.append(layer - seen)
         seen |= layer
     arrived = layers[-1] & ends if len(layers) > 1 else set()

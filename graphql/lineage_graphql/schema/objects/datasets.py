@@ -328,13 +328,13 @@ class Namesake:
     short_name: str = doc_field("Full name of that table.")
 
     @classmethod
-    def of(cls, found: traversal.Namesake) -> Namesake:
+    def of(cls, namesake: traversal.Namesake) -> Namesake:
         """Return the GraphQL object of such tables."""
         return cls(
-            key=strawberry.ID(found.key),
-            name=found.name,
-            short_key=strawberry.ID(found.short_key),
-            short_name=found.short_name,
+            key=strawberry.ID(namesake.key),
+            name=namesake.name,
+            short_key=strawberry.ID(namesake.short_key),
+            short_name=namesake.short_name,
         )
 
 
@@ -352,15 +352,15 @@ class BrokenRead:
     since: datetime | None = doc_field("Time of the schema that lacks the column; null if no schema had it.")
 
     @classmethod
-    def of(cls, found: traversal.BrokenRead) -> BrokenRead:
+    def of(cls, broken_read: traversal.BrokenRead) -> BrokenRead:
         """Return the GraphQL object of such a read."""
         return cls(
-            column_key=strawberry.ID(found.column),
-            name=found.name,
-            reader_key=strawberry.ID(found.reader),
-            reader_name=found.reader_name,
-            job_key=strawberry.ID(found.job),
-            since=found.since,
+            column_key=strawberry.ID(broken_read.column),
+            name=broken_read.name,
+            reader_key=strawberry.ID(broken_read.reader),
+            reader_name=broken_read.reader_name,
+            job_key=strawberry.ID(broken_read.job),
+            since=broken_read.since,
         )
 
 
@@ -376,15 +376,15 @@ class GoneSource:
     until: datetime = doc_field("Time since when the source is gone.")
 
     @classmethod
-    def of(cls, found: traversal.GoneSource) -> GoneSource:
+    def of(cls, gone_source: traversal.GoneSource) -> GoneSource:
         """Return the GraphQL object of such a source."""
         return cls(
-            source_key=strawberry.ID(found.source),
-            name=found.name,
-            target_key=strawberry.ID(found.target),
-            target_name=found.target_name,
-            job_key=strawberry.ID(found.job),
-            until=found.until,
+            source_key=strawberry.ID(gone_source.source),
+            name=gone_source.name,
+            target_key=strawberry.ID(gone_source.target),
+            target_name=gone_source.target_name,
+            job_key=strawberry.ID(gone_source.job),
+            until=gone_source.until,
         )
 
 

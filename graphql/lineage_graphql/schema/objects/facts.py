@@ -75,26 +75,26 @@ def facts_of(stated: Iterable[model.Facts]) -> list[StatedFacts]:
     """Return the GraphQL objects of facts."""
     return [
         StatedFacts(
-            source=one.source,
-            at=one.at,
-            description=one.description,
-            tags=list(one.tags),
-            meta=[Metadatum(name=name, value=value) for name, value in one.meta],
-            owner=one.owner,
-            data_type=one.data_type,
-            is_contracted=one.is_contracted,
+            source=facts.source,
+            at=facts.at,
+            description=facts.description,
+            tags=list(facts.tags),
+            meta=[Metadatum(name=name, value=value) for name, value in facts.meta],
+            owner=facts.owner,
+            data_type=facts.data_type,
+            is_contracted=facts.is_contracted,
             constraints=[
                 TableConstraint(kind=each.kind, columns=list(each.columns), expression=each.expression)
-                for each in one.constraints
+                for each in facts.constraints
             ],
-            tests=list(map(_test_of, one.checks)),
+            tests=list(map(_test_of, facts.checks)),
             freshness=SourceFreshness(
-                status=one.freshness.status, at=one.freshness.at, loaded_at=one.freshness.loaded_at
+                status=facts.freshness.status, at=facts.freshness.at, loaded_at=facts.freshness.loaded_at
             )
-            if one.freshness is not None
+            if facts.freshness is not None
             else None,
         )
-        for one in stated
+        for facts in stated
     ]
 
 

@@ -209,13 +209,13 @@ class Diagnostic:
     @classmethod
     def of(cls, stored: StoredDiagnostic) -> Diagnostic:
         """Return the GraphQL object of a diagnostic."""
-        found = stored.diagnostic
+        diagnostic = stored.diagnostic
         return cls(
-            code=found.code,
-            severity=found.severity,
-            message=found.message,
-            hint=found.hint,
-            span=Span.of(found.span) if found.span else None,
+            code=diagnostic.code,
+            severity=diagnostic.severity,
+            message=diagnostic.message,
+            hint=diagnostic.hint,
+            span=Span.of(diagnostic.span) if diagnostic.span else None,
             source=stored.source,
             project=stored.project,
             path=stored.path,

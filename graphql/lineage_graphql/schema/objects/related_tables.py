@@ -107,13 +107,13 @@ async def related_tables(
         RefusedError: `max_hops` is below 1 or above the limit.
         StoreError: the store could not be read.
     """
-    found = await find_tables(info, [key], direction, max_hops, as_of, info.context.limits.reached)
+    traversal = await find_tables(info, [key], direction, max_hops, as_of, info.context.limits.reached)
     jobs: dict[str, set[str]] = {}
-    for feed in found.feeds:
+    for feed in traversal.feeds:
         near, far = (feed.source, feed.target) if direction is Direction.DOWNSTREAM else (feed.target, feed.source)
-        if found.hops[near] == found.hops[far] - 1:
+        if traversal.hops[near] == traversal.hops[far] - 1:
             jobs.setdefault(far, set()).add(feed.job)
-    rows = ListedRows(sorted((hops, one) for one, hops in found.hops.items() if hops), lambda row: row)
+    rows = ListedRows(sorted((hops, one) for one, hops in traversal.hops.items() if hops), lambda row: row)
     page = await read_page(rows, asked)
 
     def node(row: tuple[int, str]) -> RelatedTable:
@@ -124,5 +124,5 @@ async def related_tables(
     return RelatedTables(
         **page.fields(node),
         total_count=Long(len(rows.rows)),
-        truncated=found.cut,
+        truncated=traversal.cut,
     )

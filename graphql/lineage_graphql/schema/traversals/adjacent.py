@@ -91,19 +91,19 @@ class AdjacentQueries:
         find = find_keys(info.context, of)
         at = in_utc(as_of) if as_of else None
         inside = None if within is None else frozenset(within)
-        found: _EdgesAround = await info.context.ask(
+        hop: _EdgesAround = await info.context.ask(
             lambda store: _find(store, find(store), direction, wanted, at, inside)
         )
-        ends = {end for near in found.ends.values() for end in near}
-        shown = found.edges[:max_edges]
+        ends = {end for near in hop.ends.values() for end in near}
+        shown = hop.edges[:max_edges]
         return Adjacent(
             node_keys=sorted({end for edge in shown for end in (edge.source, edge.target)}),
             job_keys=sorted({edge.job for edge in shown}),
             edges=[LineageEdge.of(edge) for edge in shown],
-            total_edges=Long(len(found.edges)),
+            total_edges=Long(len(hop.edges)),
             total_nodes=Long(len(ends)),
             total_tables=Long(len({dataset_of(end) for end in ends})),
-            counts=[AdjacentCount(key=strawberry.ID(key), nodes=Long(len(of))) for key, of in found.ends.items()],
+            counts=[AdjacentCount(key=strawberry.ID(key), nodes=Long(len(of))) for key, of in hop.ends.items()],
         )
 
 

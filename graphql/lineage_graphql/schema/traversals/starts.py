@@ -52,17 +52,17 @@ def find_starts(
         raise RefusedError.over_limit("page", most, len(named), "give fewer columns and tables")
 
     def find(store: GraphStore) -> list[Target]:
-        found = [resolve_column(store, name) for name in columns or ()]
-        found += [resolve_table(store, name) for name in tables or ()]
+        targets = [resolve_column(store, name) for name in columns or ()]
+        targets += [resolve_table(store, name) for name in tables or ()]
         if tag is not None:
             hits = store.search("", tags=[tag], limit=most + 1)
-            if not hits and not found:
+            if not hits and not targets:
                 raise UnknownNameError(f"no table or column has the tag {tag!r}")
             if len(hits) > most:
                 number = store.count_search("", tags=[tag])
                 raise RefusedError.over_limit("page", most, number, "give some of the columns instead of the tag")
-            found += [_target(hit.key, hit.name) for hit in hits]
-        return list({target.key: target for target in found}.values())
+            targets += [_target(hit.key, hit.name) for hit in hits]
+        return list({target.key: target for target in targets}.values())
 
     return find
 

@@ -145,11 +145,11 @@ class Subgraphs:
         def work(store: GraphStore) -> _Around:
             return _look_around(store, find(store), sorted(set(ways)), options, max_nodes, max_edges)
 
-        found: _Around = await info.context.ask(work)
+        neighbourhood: _Around = await info.context.ask(work)
         return Subgraph(
-            node_keys=list(found.nodes),
-            edges=[LineageEdge.of(edge) for edge in found.edges],
-            truncated="; ".join(found.cuts) or None,
+            node_keys=list(neighbourhood.nodes),
+            edges=[LineageEdge.of(edge) for edge in neighbourhood.edges],
+            truncated="; ".join(neighbourhood.cuts) or None,
         )
 
     @strawberry.field(description="Sub-graph around tables, by table-level lineage.")
@@ -173,14 +173,16 @@ class Subgraphs:
         as_of = in_utc(as_of) if as_of else None
         targets: list[Target] = await info.context.ask(find)
         starts = sorted({target.dataset for target in targets})
-        found = [await find_tables(info, starts, way, max_hops, as_of, max_nodes) for way in sorted(set(ways))]
-        hops = {key: min(one.hops.get(key, max_hops + 1) for one in found) for one in found for key in one.hops}
+        traversals = [await find_tables(info, starts, way, max_hops, as_of, max_nodes) for way in sorted(set(ways))]
+        hops = {
+            key: min(one.hops.get(key, max_hops + 1) for one in traversals) for one in traversals for key in one.hops
+        }
         nodes = sorted(hops, key=lambda key: (hops[key], key))
-        cuts = [f"{way}: {one.cut}" for way, one in zip(sorted(set(ways)), found, strict=True) if one.cut]
+        cuts = [f"{way}: {one.cut}" for way, one in zip(sorted(set(ways)), traversals, strict=True) if one.cut]
         if len(nodes) > max_nodes:
             cuts.append(f"maxNodes={max_nodes}: {len(nodes) - max_nodes} more tables were found")
             nodes = nodes[:max_nodes]
-        edges = _join(feed for one in found for feed in one.feeds if {feed.source, feed.target} <= set(nodes))
+        edges = _join(feed for one in traversals for feed in one.feeds if {feed.source, feed.target} <= set(nodes))
         if len(edges) > max_edges:
             cuts.append(f"maxEdges={max_edges}: {len(edges) - max_edges} more edges were found; `flows` has them")
         return TableSubgraph(

@@ -222,27 +222,27 @@ async def reach(
     async with info.context.reached.turn() as left:
         options = replace(options, limit_total=left)
         with TRAVERSAL_SECONDS.labels(str(direction)).time():
-            found: _Found = await info.context.ask(work)
-        info.context.reached.spend(found.answer.total)
-    answer = found.answer
+            selection: _Found = await info.context.ask(work)
+        info.context.reached.spend(selection.answer.total)
+    answer = selection.answer
     REACHED.labels(str(direction)).observe(answer.total)
     page = page_of(
         asked,
-        found.rows,
-        [(row.hops, row.references, row.key) for row in found.rows],
-        rows_after=found.start + len(found.rows) < found.total,
-        rows_before=found.start > 0,
+        selection.rows,
+        [(row.hops, row.references, row.key) for row in selection.rows],
+        rows_after=selection.start + len(selection.rows) < selection.total,
+        rows_before=selection.start > 0,
     )
     return ReachedColumns(
         **page.fields(ReachedColumn.of),
-        total_count=Long(found.total),
+        total_count=Long(selection.total),
         total_count_is_lower_bound=answer.is_lower_bound,
-        counts_by_hop=[HopCount(hops=hops, columns=Long(count)) for hops, count in found.by_hop.items()],
-        table_count=Long(len(found.tables)),
+        counts_by_hop=[HopCount(hops=hops, columns=Long(count)) for hops, count in selection.by_hop.items()],
+        table_count=Long(len(selection.tables)),
         as_of=options.as_of,
         direction=direction,
         start_keys=[one.key for one in answer.starts],
-        all_tables=found.tables,
+        all_tables=selection.tables,
         feeds=Feeds(answer),
     )
 

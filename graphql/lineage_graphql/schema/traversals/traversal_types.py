@@ -125,14 +125,14 @@ class PossiblyAffectedTable:
     job_key: strawberry.ID = doc_field("Key of the job that connects the two.")
 
     @classmethod
-    def of(cls, found: PossiblyAffected) -> PossiblyAffectedTable:
+    def of(cls, affected_table: PossiblyAffected) -> PossiblyAffectedTable:
         """Return the GraphQL object of such a table."""
         return cls(
-            key=strawberry.ID(found.dataset),
-            name=found.table,
-            hops=found.hops,
-            neighbour_key=strawberry.ID(found.neighbour),
-            job_key=strawberry.ID(found.job),
+            key=strawberry.ID(affected_table.dataset),
+            name=affected_table.table,
+            hops=affected_table.hops,
+            neighbour_key=strawberry.ID(affected_table.neighbour),
+            job_key=strawberry.ID(affected_table.job),
         )
 
     @strawberry.field(description="Job that connects it to its neighbour.")
@@ -263,10 +263,10 @@ class ReachedColumns:
         names: dict[str, str] = await info.context.ask(lambda store: store.dataset_names([one.key for one in shown]))
         return [
             ReachedTable(
-                key=strawberry.ID(one.key),
-                name=names.get(one.key, one.key),
-                columns=Long(one.columns),
-                hops=one.hops,
+                key=strawberry.ID(table.key),
+                name=names.get(table.key, table.key),
+                columns=Long(table.columns),
+                hops=table.hops,
             )
-            for one in shown
+            for table in shown
         ]

@@ -120,11 +120,11 @@ class BatchEdges:
 
     def _add_earlier(self, job: StatedJob, edge: Edge) -> None:
         """Add the statements that created the temporary tables of an edge to the SQL of a file's job."""
-        for one in (each for before in edge.earlier for each in before.in_order()) if job.of.source else ():
-            if one.key not in job.earlier and (text := self._texts.get(one.source)) is not None:
-                masked = mask_literals(text[one.span.start : one.span.end], self._dialect)
-                is_of_file = job.of.file_key is None or self._file_key(one.source) == job.of.file_key
-                job.earlier[one.key] = EarlierText(masked, one.span, is_of_file)
+        for statement in (each for before in edge.earlier for each in before.in_order()) if job.of.source else ():
+            if statement.key not in job.earlier and (text := self._texts.get(statement.source)) is not None:
+                masked = mask_literals(text[statement.span.start : statement.span.end], self._dialect)
+                is_of_file = job.of.file_key is None or self._file_key(statement.source) == job.of.file_key
+                job.earlier[statement.key] = EarlierText(masked, statement.span, is_of_file)
 
     def _file_key(self, text: str) -> str | None:
         file = self._files.get(text)

@@ -80,15 +80,15 @@ class StatedJob:
 
     def append_earlier(self) -> None:
         """Append the statements that created temporary tables to the SQL, after its own."""
-        for key, one in self.earlier.items():
+        for key, statement in self.earlier.items():
             if key in self.moved:
                 continue
             start = self.length + 2
-            position = (one.span.line, one.span.column) if one.is_of_file else (0, 0)
+            position = (statement.span.line, statement.span.column) if statement.is_of_file else (0, 0)
             self.positions.append(SourcePosition(start, *position))
-            self.sql += [";\n", one.text]
-            self.length = start + len(one.text)
-            self.moved[key] = start - one.span.start
+            self.sql += [";\n", statement.text]
+            self.length = start + len(statement.text)
+            self.moved[key] = start - statement.span.start
 
     def record(self, dialect: Dialect) -> JobRecord:
         """Return the record of the job."""

@@ -36,14 +36,14 @@ class BatchPolicies:
         """Add what a statement says."""
         span = statement.span
         written = mask_literals(text[span.start : span.end], self._dialect) if span is not None else ""
-        for one in statement.policies:
-            if of.file_key is None and one.act is PolicyAct.DEFINE:  # its template has policies for other roles, too
-                one = replace(one, roles=(), is_known=False)  # noqa: PLW2901
+        for policy in statement.policies:
+            if of.file_key is None and policy.act is PolicyAct.DEFINE:  # its template has policies for other roles, too
+                policy = replace(policy, roles=(), is_known=False)  # noqa: PLW2901
             if of.file_key is not None and span is not None:
-                one = replace(one, order=span.start)  # noqa: PLW2901
-            place = (of.file_key or of.key, one.table)
+                policy = replace(policy, order=span.start)  # noqa: PLW2901
+            place = (of.file_key or of.key, policy.table)
             stated = self._stated.setdefault(place, _Stated(of, span.line if span else None))
-            stated.policies.append(one)
+            stated.policies.append(policy)
             if written not in stated.sql:
                 stated.sql.append(written)
 
@@ -106,8 +106,8 @@ class BatchPolicies:
 
 def _with_column(policies: Iterable[PolicyStatement], column: str, other: str | None) -> Iterator[PolicyStatement]:
     """Yield statements with another name of a column, or without it."""
-    for one in policies:
-        if column not in one.columns:
-            yield one
-        elif columns := tuple(filter(None, (other if path == column else path for path in one.columns))):
-            yield replace(one, columns=columns)
+    for policy in policies:
+        if column not in policy.columns:
+            yield policy
+        elif columns := tuple(filter(None, (other if path == column else path for path in policy.columns))):
+            yield replace(policy, columns=columns)

@@ -43,14 +43,14 @@ class ExploreFields:
 
     def _chosen(self, listed: list[str], view: str, every: list[str], depth: int = 0) -> set[str]:
         """Return the fields that a list means; those behind a minus are left out, in whichever order."""
-        found: set[str] = set()
+        fields: set[str] = set()
         without: set[str] = set()
         for item in listed:
-            target = without if item.startswith("-") else found
+            target = without if item.startswith("-") else fields
             target |= self._meant(item.lstrip("-"), view, every, depth)
         if listed and all(item.startswith("-") for item in listed):
-            found = set(every)
-        return found - without
+            fields = set(every)
+        return fields - without
 
     def _meant(self, name: str, view: str, every: list[str], depth: int) -> set[str]:
         owner, dot, own = name.rpartition(".")

@@ -99,58 +99,58 @@ class ViewFields:
 
     def sql(self, name: str, elsewhere: Callable[[str, str], str | None], depth: int = 0) -> str:
         """Return the SQL of a field. `elsewhere` returns that of a field of another view; None if there is none."""
-        one = self.fields.get(self.current_name(name) or name)
-        if one is None or depth > _MAX_DEPTH:
+        field = self.fields.get(self.current_name(name) or name)
+        if field is None or depth > _MAX_DEPTH:
             self.problems.add_not_read(
-                f"the field {self.name}.{name} is not in the project" if one is None else "fields read themselves"
+                f"the field {self.name}.{name} is not in the project" if field is None else "fields read themselves"
             )
             return "NULL"
-        definition = one.definition
+        definition = field.definition
         if isinstance(definition.get("case"), Mapping):
             return self._case(definition["case"], elsewhere, depth)
-        if one.kind == "measure":
-            return self._measure(one, elsewhere, depth)
-        if one.kind == "dimension_group" and definition.get("type") == "duration":
-            parts = [self._expand(str(definition[key]), elsewhere, depth, one.name) for key in ("sql_start", "sql_end")
-                     if definition.get(key)]  # fmt: skip
-            return f"duration_{one.part}({', '.join(parts)})"
+        if field.kind == "measure":
+            return self._measure(field, elsewhere, depth)
+        if field.kind == "dimension_group" and definition.get("type") == "duration":
+            ends = [definition[key] for key in ("sql_start", "sql_end") if definition.get(key)]
+            parts = [self._expand(str(end), elsewhere, depth, field.name) for end in ends]
+            return f"duration_{field.part}({', '.join(parts)})"
         if definition.get("type") == "location":
-            parts = [self._expand(str(definition[key]), elsewhere, depth, one.name)
+            parts = [self._expand(str(definition[key]), elsewhere, depth, field.name)
                      for key in ("sql_latitude", "sql_longitude") if definition.get(key)]  # fmt: skip
             return f"location({', '.join(parts)})" if parts else "NULL"
         if definition.get("type") == "distance":
-            parts = [self._expand("${" + str(definition[key]) + "}", elsewhere, depth, one.name)
+            parts = [self._expand("${" + str(definition[key]) + "}", elsewhere, depth, field.name)
                      for key in ("start_location_field", "end_location_field") if definition.get(key)]  # fmt: skip
             return f"distance({', '.join(parts)})" if parts else "NULL"
-        base = one.name if one.kind != "dimension_group" else str(definition.get("name"))
+        base = field.name if field.kind != "dimension_group" else str(definition.get("name"))
         own = f"${{TABLE}}.{base}"
         text = str(definition.get("sql") or own).replace("${EXTENDED}", own)
-        expanded = self._expand(text, elsewhere, depth, one.name)
+        expanded = self._expand(text, elsewhere, depth, field.name)
         if definition.get("type") in ("tier", "bin"):
             return f"tier_of({expanded})"
-        return f"timeframe_{one.part}({expanded})" if one.part and one.part != "raw" else expanded
+        return f"timeframe_{field.part}({expanded})" if field.part and field.part != "raw" else expanded
 
-    def _measure(self, one: ViewField, elsewhere: Callable[[str, str], str | None], depth: int) -> str:
-        definition = one.definition
+    def _measure(self, field: ViewField, elsewhere: Callable[[str, str], str | None], depth: int) -> str:
+        definition = field.definition
         kind = str(definition.get("type") or "string")
         text = str(definition.get("sql") or "")
         if kind == "list" and definition.get("list_field"):
             text = "${" + str(definition["list_field"]) + "}"
         if kind == "period_over_period" and definition.get("based_on"):
-            return self._period_over_period(one, elsewhere, depth)
-        expanded = self._expand(text, elsewhere, depth, one.name) if text.strip() else ""
+            return self._period_over_period(field, elsewhere, depth)
+        expanded = self._expand(text, elsewhere, depth, field.name) if text.strip() else ""
         conditions = [
-            f"{self._expand('${' + name + '}', elsewhere, depth, one.name)} = {LITERAL}"
+            f"{self._expand('${' + name + '}', elsewhere, depth, field.name)} = {LITERAL}"
             for name in filter_fields(definition)
         ]
         if conditions and (expanded or kind == "count"):
             expanded = f"CASE WHEN {' AND '.join(conditions)} THEN {expanded or '1'} END"
         if expanded and definition.get("sql_distinct_key"):
-            key = self._expand(str(definition["sql_distinct_key"]), elsewhere, depth, one.name)
+            key = self._expand(str(definition["sql_distinct_key"]), elsewhere, depth, field.name)
             expanded = f"CASE WHEN {key} IS NOT NULL THEN {expanded} END"
         if kind == "count" and not conditions:  # of rows, whatever its sql
             expanded = ""
-        return self._aggregate(one, kind, expanded)
+        return self._aggregate(field, kind, expanded)
 
     def _aggregate(self, one: ViewField, kind: str, value: str) -> str:
         """Return what a measure of this type makes of a value; an empty one is a measure without SQL."""
@@ -237,21 +237,21 @@ def liquid_texts(
 
 
 def _fields_of(definition: Mapping[str, Any]) -> Iterator[ViewField]:
-    for one in objects_in(definition.get("dimensions")):
-        yield ViewField(str(one.get("name")), "dimension", one)
-    for one in objects_in(definition.get("dimension_groups")):
-        name = str(one.get("name"))
-        if one.get("type") == "duration":
-            for part in _listed(one.get("intervals")) or _INTERVALS:
-                yield ViewField(f"{part}s_{name}", "dimension_group", one, str(part))
+    for field in objects_in(definition.get("dimensions")):
+        yield ViewField(str(field.get("name")), "dimension", field)
+    for field in objects_in(definition.get("dimension_groups")):
+        name = str(field.get("name"))
+        if field.get("type") == "duration":
+            for part in _listed(field.get("intervals")) or _INTERVALS:
+                yield ViewField(f"{part}s_{name}", "dimension_group", field, str(part))
         else:
-            for part in _listed(one.get("timeframes")) or _TIMEFRAMES:
-                yield ViewField(f"{name}_{part}", "dimension_group", one, str(part))
-    for one in objects_in(definition.get("measures")):
-        yield ViewField(str(one.get("name")), "measure", one)
-    for one in objects_in(definition.get("filters")):
-        if one.get("sql"):  # a condition on rows; without it, a filter is a value for templates
-            yield ViewField(str(one.get("name")), "filter", one)
+            for part in _listed(field.get("timeframes")) or _TIMEFRAMES:
+                yield ViewField(f"{name}_{part}", "dimension_group", field, str(part))
+    for field in objects_in(definition.get("measures")):
+        yield ViewField(str(field.get("name")), "measure", field)
+    for field in objects_in(definition.get("filters")):
+        if field.get("sql"):  # a condition on rows; without it, a filter is a value for templates
+            yield ViewField(str(field.get("name")), "filter", field)
 
 
 def _listed(value: Any) -> list[Any]:

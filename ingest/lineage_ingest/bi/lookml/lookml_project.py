@@ -98,14 +98,14 @@ class LookmlProject:
 
     def _included_by(self, model: str) -> set[str]:
         if model not in self._included:
-            found: set[str] = set()
+            paths: set[str] = set()
             open_paths = [model]
             while open_paths:
                 for pattern in self.includes.get(open_paths.pop(), ()):
-                    more = [path for path in self._matching(pattern) if path not in found]
-                    found.update(more)
+                    more = [path for path in self._matching(pattern) if path not in paths]
+                    paths.update(more)
                     open_paths += more
-            self._included[model] = found
+            self._included[model] = paths
         return self._included[model]
 
     def _matching(self, pattern: str) -> list[str]:
@@ -214,24 +214,24 @@ def _override(base: Mapping[str, Any], own: Mapping[str, Any]) -> dict[str, Any]
     Fields and joins are merged by name; the filters by a user's attributes are all kept; a derived table without a
     query of its own has that of the one below.
     """
-    found = dict(base)
+    definition = dict(base)
     for key, value in own.items():
         below = base.get(key)
         if key in _LISTS_BY_NAME and isinstance(value, list):
             merged = {str(one.get("name")): one for one in below or () if isinstance(one, Mapping)}
-            for one in value:
-                if isinstance(one, Mapping):
-                    name = str(one.get("name"))
+            for child in value:
+                if isinstance(child, Mapping):
+                    name = str(child.get("name"))
                     before = merged.get(name, {})
-                    merged[name] = {**before, **{own: _with_extended(one[own], before.get(own)) for own in one}}
-            found[key] = list(merged.values())
+                    merged[name] = {**before, **{own: _with_extended(child[own], before.get(own)) for own in child}}
+            definition[key] = list(merged.values())
         elif key in _ADDED and isinstance(value, list) and isinstance(below, list):
-            found[key] = [*below, *value]
+            definition[key] = [*below, *value]
         elif key == "derived_table" and isinstance(below, Mapping) and not _QUERIES & set(value):
-            found[key] = {**below, **value}
+            definition[key] = {**below, **value}
         else:
-            found[key] = _with_extended(value, below)
-    return found
+            definition[key] = _with_extended(value, below)
+    return definition
 
 
 def _with_extended(value: Any, below: Any) -> Any:

@@ -119,17 +119,19 @@ class _LookmlReader:
 
     def _read_dashboards(self, file: ExportFile) -> None:
         value = yaml_of(file)
-        for one in value if isinstance(value, list) else [] if value is None else [value]:
-            if not (isinstance(one, Mapping) and one.get("dashboard")):
+        for dashboard in value if isinstance(value, list) else [] if value is None else [value]:
+            if not (isinstance(dashboard, Mapping) and dashboard.get("dashboard")):
                 message = "something in the file is no dashboard: it has no key `dashboard`"
                 self._unreadable(file.name, Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.WARNING, message))
                 continue
-            name = str(one["dashboard"])
-            before = next((at for at, other in self.dashboards if other["dashboard"] == name and other != one), None)
+            name = str(dashboard["dashboard"])
+            before = next(
+                (at for at, other in self.dashboards if other["dashboard"] == name and other != dashboard), None
+            )
             if before is not None:
                 message = f"the dashboard {name} is in {before}, too, and differs there: the last one is read"
                 self.problems.append((file.name, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
-            self.dashboards.append((file.name, one))
+            self.dashboards.append((file.name, dashboard))
 
     def _connection(self, at: str) -> BiConnection:
         name = next(iter(self.project.connections_of(at)), None)
@@ -282,12 +284,12 @@ class _Lexer(Lexer):
 
     def peek(self) -> str:
         """Return the next character; the same `;` is never looked at twice unless nothing takes it."""
-        found: str = super().peek()
-        if found == ";" and self.index == self._semicolon:
+        character: str = super().peek()
+        if character == ";" and self.index == self._semicolon:
             raise SyntaxError(f"a single `;` on line {self.line_number}")
-        if found == ";":
+        if character == ";":
             self._semicolon = self.index
-        return found
+        return character
 
 
 def _load(text: str, repeated: list[str]) -> Mapping[str, Any]:
@@ -309,16 +311,18 @@ def _liquid_expression(text: str, query: LookmlQuery) -> str:
     return choice_of(query.liquid_texts(text, lambda one: query.parses(f"SELECT {one}")))
 
 
-def _asset(one: Named, key: str, operation: str, connection: BiConnection, sql: str, query: LookmlQuery) -> QueryAsset:
+def _asset(
+    view_or_explore: Named, key: str, operation: str, connection: BiConnection, sql: str, query: LookmlQuery
+) -> QueryAsset:
     """Return a view or an explore as a query."""
     return QueryAsset(
         key,
-        str(one.definition.get("label") or one.name),
-        one.at,
+        str(view_or_explore.definition.get("label") or view_or_explore.name),
+        view_or_explore.at,
         connection,
         sql,
         needs=tuple(query.needs),
         problems=tuple(query.problems.found),
-        description=text_or_none(one.definition.get("description")),
+        description=text_or_none(view_or_explore.definition.get("description")),
         operation=operation,
     )

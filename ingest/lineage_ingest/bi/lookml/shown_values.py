@@ -21,16 +21,18 @@ _VALUE = re.compile(r"\b((?:\w+\.)?\w+)\._(?:raw_|rendered_|linked_)?value\b|\br
 
 def shown_elsewhere(view: str, definition: Mapping[str, Any]) -> list[Diagnostic]:
     """Return what fields of a view show of other fields by their HTML or a link: their SQL does not read it."""
-    found: dict[str, None] = {}
+    mentions: dict[str, None] = {}
     for kind in FIELD_LISTS:
-        for one in objects_in(definition.get(kind)):
-            texts = [one.get("html"), *(link.get("url") for link in objects_in(one.get("links")))]
+        for field in objects_in(definition.get(kind)):
+            texts = [field.get("html"), *(link.get("url") for link in objects_in(field.get("links")))]
             for text in texts:
                 for pair in _VALUE.findall(text) if isinstance(text, str) else ():
                     name = (pair[0] or pair[1]).removeprefix(f"{view}.")
-                    if name != one.get("name"):
-                        found[f"{name} in {one.get('name')}"] = None
-    if not found:
+                    if name != field.get("name"):
+                        mentions[f"{name} in {field.get('name')}"] = None
+    if not mentions:
         return []
-    message = f"HTML or links of {view} show values of other fields ({name_list(list(found), 5)}): that is not followed"
+    message = (
+        f"HTML or links of {view} show values of other fields ({name_list(list(mentions), 5)}): that is not followed"
+    )
     return [Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.INFO, message)]

@@ -45,27 +45,27 @@ class DynamicFields:
 
     def sql(self, name: str, depth: int = 0) -> str:
         """Return the SQL of a field that the tile makes."""
-        one = self.definitions[name]
+        definition = self.definitions[name]
         if depth > _MAX_DEPTH:
             self._problems.add_not_read(f"the field {name} of the tile is made of itself")
             return "NULL"
-        named = [*_based_on(one), *fields_named(one.get("expression"))]
+        named = [*_based_on(definition), *fields_named(definition.get("expression"))]
         texts = dict.fromkeys(self._of(field, depth) for field in named)
         text = (
             ", ".join(texts)
-            if len(texts) == 1 and not one.get("expression")
+            if len(texts) == 1 and not definition.get("expression")
             else f"looker_expression({', '.join(texts)})"
         )
         if not texts:
             return LITERAL
-        filtered = [*map(str, one["filters"] if isinstance(one.get("filters"), Mapping) else ())]
-        filtered += fields_named(one.get("filter_expression"))
+        filtered = [*map(str, definition["filters"] if isinstance(definition.get("filters"), Mapping) else ())]
+        filtered += fields_named(definition.get("filter_expression"))
         if filtered:
             conditions = " AND ".join(f"{self._of(field, depth)} = {LITERAL}" for field in dict.fromkeys(filtered))
             text = f"CASE WHEN {conditions} THEN {text} END"
-        if one.get("measure") is None:
+        if definition.get("measure") is None:
             return text
-        return _AGGREGATES.get(str(one.get("type")), "MAX({})").format(text)
+        return _AGGREGATES.get(str(definition.get("type")), "MAX({})").format(text)
 
     def _of(self, field: str, depth: int) -> str:
         return self.sql(field, depth + 1) if field in self.definitions else self._column(field)
@@ -80,8 +80,8 @@ def fields_named(expression: Any) -> list[str]:
     return list(dict.fromkeys(_REFERENCE.findall(expression))) if isinstance(expression, str) else []
 
 
-def _based_on(one: Mapping[str, Any]) -> Iterator[str]:
-    if one.get("based_on"):
-        yield str(one["based_on"])
-    arguments = one.get("args")
+def _based_on(definition: Mapping[str, Any]) -> Iterator[str]:
+    if definition.get("based_on"):
+        yield str(definition["based_on"])
+    arguments = definition.get("args")
     yield from (str(field) for field in arguments or () if isinstance(arguments, list) and isinstance(field, str))

@@ -54,10 +54,10 @@ class Dashboards:
             if one.get("extension") != "required":
                 yield self._dashboard(name, at, one)
 
-    def _dashboard(self, name: str, at: str, one: Mapping[str, Any]) -> tuple[list[QueryAsset], Board]:
+    def _dashboard(self, name: str, at: str, dashboard: Mapping[str, Any]) -> tuple[list[QueryAsset], Board]:
         problems: list[Diagnostic] = []
         tiles: list[QueryAsset] = []
-        for number, element in enumerate(self._elements(one, problems, 0)):
+        for number, element in enumerate(self._elements(dashboard, problems, 0)):
             title = str(element.get("title") or element.get("name") or number)
             merged = element.get("merged_queries")
             if isinstance(merged, list):
@@ -74,18 +74,18 @@ class Dashboards:
                 problems.append(not_read(f"the tile {title!r} has no explore: what it shows is not in the project"))
         board = Board(
             f"dashboard/{slug(name)}",
-            str(one.get("title") or name),
+            str(dashboard.get("title") or name),
             at,
             tuple(tile.key for tile in tiles),
             tuple(problems),
-            str(one["description"]) if one.get("description") else None,
+            str(dashboard["description"]) if dashboard.get("description") else None,
             operation="LOOKML_DASHBOARD",
         )
         return tiles, board
 
     def _elements(self, one: Mapping[str, Any], problems: list[Diagnostic], depth: int) -> list[Mapping[str, Any]]:
         """Return the elements of a dashboard, over those of the dashboards that it extends, by name."""
-        found: dict[str, Mapping[str, Any]] = {}
+        elements: dict[str, Mapping[str, Any]] = {}
         extended = one.get("extends") or []
         for name in [extended] if isinstance(extended, str) else extended:
             base = self._dashboards.get(str(name))
@@ -93,14 +93,14 @@ class Dashboards:
                 problems.append(not_read(f"it extends {name}, which is not in the project"))
                 continue
             for number, element in enumerate(self._elements(base[1], problems, depth + 1)):
-                found[str(element.get("name") or f"{name} {number}")] = element
+                elements[str(element.get("name") or f"{name} {number}")] = element
         for number, element in enumerate(one.get("elements") or ()):
             if not isinstance(element, Mapping):
                 problems.append(not_read("an element of the dashboard is not of a known form"))
                 continue
             own = str(element.get("name") or f" {number}")
-            found[own] = {**found.get(own, {}), **element}
-        return list(found.values())
+            elements[own] = {**elements.get(own, {}), **element}
+        return list(elements.values())
 
     def _tile(self, key: str, title: str, at: str, element: Mapping[str, Any], doubts: list[Diagnostic]) -> QueryAsset:
         explore, fields = str(element.get("explore")), list(_fields(element))

@@ -187,11 +187,11 @@ class QueryWriter:
         info = self._metadata.table(as_id(one)) if one is not None else None
         return table_reference(info.parts, self._dialect) if info is not None else None
 
-    def card(self, one: Any) -> CardReference | None:
+    def card(self, card_id: Any) -> CardReference | None:
         """Return a card of the export."""
-        found = self._metadata.card(one)
-        if found is None and isinstance(one, int | str):
-            self._note_absent(one)
+        found = self._metadata.card(card_id)
+        if found is None and isinstance(card_id, int | str):
+            self._note_absent(card_id)
         return found
 
     def _note_absent(self, card: int | str) -> None:
@@ -302,8 +302,8 @@ class QueryWriter:
 def _columns_of_card(card: CardReference) -> Iterator[tuple[str, list[Origin]]]:
     """Yield the columns of a card as Metabase lists them, each with the fields that it comes from."""
     listed = card.card.get("result_metadata")
-    for one in listed if isinstance(listed, list) else ():
-        if isinstance(one, Mapping):
-            reference = origin_of(one.get("field_ref"))
-            identity = [] if one.get("id") is None else [(as_id(one["id"]), reference[1] if reference else None)]
-            yield str(one.get("name")), [*identity, *([] if reference is None else [reference])]
+    for column in listed if isinstance(listed, list) else ():
+        if isinstance(column, Mapping):
+            reference = origin_of(column.get("field_ref"))
+            identity = [] if column.get("id") is None else [(as_id(column["id"]), reference[1] if reference else None)]
+            yield str(column.get("name")), [*identity, *([] if reference is None else [reference])]

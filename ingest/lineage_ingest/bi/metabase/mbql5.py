@@ -57,25 +57,27 @@ def _stage(stage: Mapping[str, Any]) -> dict[str, Any]:
         for number, clause in enumerate(stage.get("aggregation") or ())
         if isinstance(clause, list) and len(clause) > 1 and isinstance(clause[1], Mapping)
     }
-    found: dict[str, Any] = {}
+    legacy_stage: dict[str, Any] = {}
     for key, value in stage.items():
         if key == "lib/type":
             continue
         if key == "source-card":
-            found["source-table"] = f"card__{value}" if isinstance(value, int) else value
+            legacy_stage["source-table"] = f"card__{value}" if isinstance(value, int) else value
         elif key == "filters":
             clauses = [_clause(one, uuids) for one in value or ()]
             if clauses:
-                found["filter"] = ["and", *clauses] if len(clauses) > 1 else clauses[0]
+                legacy_stage["filter"] = ["and", *clauses] if len(clauses) > 1 else clauses[0]
         elif key == "expressions":
-            found["expressions"] = {_name(one, number): _clause(one, uuids) for number, one in enumerate(value or ())}
+            legacy_stage["expressions"] = {
+                _name(one, number): _clause(one, uuids) for number, one in enumerate(value or ())
+            }
         elif key == "joins":
-            found["joins"] = [_join(one) for one in _objects(value)]
+            legacy_stage["joins"] = [_join(one) for one in _objects(value)]
         elif key in ("aggregation", "breakout", "fields", "order-by"):
-            found[key] = [_clause(one, uuids) for one in value or ()]
+            legacy_stage[key] = [_clause(one, uuids) for one in value or ()]
         else:
-            found[key] = value
-    return found
+            legacy_stage[key] = value
+    return legacy_stage
 
 
 def _name(clause: Any, number: int) -> str:
@@ -85,20 +87,20 @@ def _name(clause: Any, number: int) -> str:
 
 def _join(join: Mapping[str, Any]) -> dict[str, Any]:
     inner = as_legacy({"stages": join.get("stages")})
-    found: dict[str, Any] = {"alias": join.get("alias"), "strategy": join.get("strategy")}
+    legacy_join: dict[str, Any] = {"alias": join.get("alias"), "strategy": join.get("strategy")}
     query = inner.get("query")
     if isinstance(query, dict) and set(query) <= {"source-table"}:
-        found.update(query)
+        legacy_join.update(query)
     else:
-        found["source-query"] = query if query is not None else inner.get("native")
+        legacy_join["source-query"] = query if query is not None else inner.get("native")
         native = inner.get("native")
         if native is not None:
-            found["source-query"] = {"native": native["query"], "template-tags": native["template-tags"]}
+            legacy_join["source-query"] = {"native": native["query"], "template-tags": native["template-tags"]}
     conditions = [_clause(one, {}) for one in join.get("conditions") or ()]
-    found["condition"] = ["and", *conditions] if len(conditions) != 1 else conditions[0]
+    legacy_join["condition"] = ["and", *conditions] if len(conditions) != 1 else conditions[0]
     fields = join.get("fields")
-    found["fields"] = [_clause(one, {}) for one in fields] if isinstance(fields, list) else fields
-    return found
+    legacy_join["fields"] = [_clause(one, {}) for one in fields] if isinstance(fields, list) else fields
+    return legacy_join
 
 
 def _clause(clause: Any, uuids: Mapping[Any, int]) -> Any:

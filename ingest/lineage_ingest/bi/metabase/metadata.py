@@ -101,11 +101,11 @@ class MetabaseObjects:
             return TableInfo(str(table[0]), tuple(str(part) for part in table[1:] if part))
         return found
 
-    def field(self, one: ObjectId) -> FieldInfo | None:
+    def field(self, field_id: ObjectId) -> FieldInfo | None:
         """Return a field; one that is named by its parts need not be described."""
-        found = self.fields.get(one)
-        if found is None and isinstance(one, tuple) and len(one) >= 4:
-            return FieldInfo(tuple(one[:3]), tuple(map(str, one[3:])))
+        found = self.fields.get(field_id)
+        if found is None and isinstance(field_id, tuple) and len(field_id) >= 4:
+            return FieldInfo(tuple(field_id[:3]), tuple(map(str, field_id[3:])))
         return found
 
     def columns_of(self, table: ObjectId) -> list[tuple[str, list[tuple[ObjectId, None]]]]:
@@ -116,13 +116,13 @@ class MetabaseObjects:
         listed = ((one, self.fields[one]) for one in info.fields if one in self.fields)
         return [(known.path[0], [(one, None)]) for one, known in listed if len(known.path) == 1]
 
-    def card(self, one: Any) -> CardReference | None:
+    def card(self, card_id: Any) -> CardReference | None:
         """Return a card by number, entity id, or the virtual table `card__12`."""
-        if isinstance(one, str):
-            one = one.removeprefix("card__")
-            if one.isdigit():
-                one = int(one)
-        return self.cards.get(as_id(one))
+        if isinstance(card_id, str):
+            card_id = card_id.removeprefix("card__")
+            if card_id.isdigit():
+                card_id = int(card_id)
+        return self.cards.get(as_id(card_id))
 
     def query_of_metric(self, one: Any) -> Mapping[str, Any] | None:
         """Return the query of a metric, a card or an older definition, in the older form; None if it is not known."""

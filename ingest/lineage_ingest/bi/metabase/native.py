@@ -50,9 +50,9 @@ class NativeReferences(Protocol):
 def write_native(sql: str, tags: Mapping[str, Any], writer: NativeReferences, dialect: str, depth: int = 0) -> str:
     """Return the SQL with each tag replaced; optional clauses are kept, as if all their variables had values."""
 
-    def write(found: re.Match[str], place: TagPlace) -> str:
-        if found["optional"] is not None:
-            if found["optional"] == "[[" and place is TagPlace.CODE:
+    def write(match: re.Match[str], place: TagPlace) -> str:
+        if match["optional"] is not None:
+            if match["optional"] == "[[" and place is TagPlace.CODE:
                 message = "an optional clause ([[…]]) is read as if its variable had a value"
                 writer.report(not_read(message, severity=Severity.INFO))
             return " "
@@ -60,9 +60,9 @@ def write_native(sql: str, tags: Mapping[str, Any], writer: NativeReferences, di
             return " "
         if place is TagPlace.STRING:
             return "?"
-        written = _tag(found["name"].strip(), tags, writer, dialect, depth)
+        written = _tag(match["name"].strip(), tags, writer, dialect, depth)
         is_value = written in (LITERAL, _NUMBER)
-        is_name = place is TagPlace.NAME or is_in_name(sql, found.start(), found.end())
+        is_name = place is TagPlace.NAME or is_in_name(sql, match.start(), match.end())
         return TEMPLATED if is_value and is_name else written
 
     return replace_tags(sql, dialect, _TAG, write)

@@ -220,15 +220,15 @@ class _MetabaseReader:
                 parent = parents.get(parent)
             self.metadata.fields[identity] = field_of(one, key, tuple(path))
 
-    def _add_field(self, one: Mapping[str, Any]) -> None:
+    def _add_field(self, field: Mapping[str, Any]) -> None:
         """Add a field of a serialization export, which has a file for each."""
-        meta = path_of(one)
+        meta = path_of(field)
         table = (meta.get("Database"), meta.get("Schema"), meta.get("Table"))
-        path = tuple(field_path(one))
-        if not path or one.get("active") is False:
+        path = tuple(field_path(field))
+        if not path or field.get("active") is False:
             return
         key = (*table, *path)
-        self.metadata.fields[key] = field_of(one, table, path)
+        self.metadata.fields[key] = field_of(field, table, path)
         known = self.metadata.tables.get(table)
         parts = tuple(str(part) for part in table[1:] if part)
         fields = known.fields if known is not None else ()
@@ -306,15 +306,15 @@ class _MetabaseReader:
         filters: list[BoardFilter] = []
         for dashcard in _dashcards(board):
             series = [one.get("card_id", one.get("id")) for one in objects_in(dashcard.get("series"))]
-            for one in (dashcard.get("card_id"), *series):
-                if one is None:
+            for card_id in (dashcard.get("card_id"), *series):
+                if card_id is None:
                     continue  # a text, a heading, a link
-                reference = self.metadata.card(one)
+                reference = self.metadata.card(card_id)
                 if reference is None:
-                    self.absent.add(str(one))
-                    problems.append(not_read(f"the card {one} is not in the export"))
+                    self.absent.add(str(card_id))
+                    problems.append(not_read(f"the card {card_id} is not in the export"))
                 elif reference.card.get("archived"):
-                    problems.append(not_read(f"the card {one} is archived, and not shown", severity=Severity.INFO))
+                    problems.append(not_read(f"the card {card_id} is archived, and not shown", severity=Severity.INFO))
                 else:
                     shows.append(reference.key)
             for mapping in objects_in(dashcard.get("parameter_mappings")):
@@ -389,13 +389,13 @@ def _objects(value: Any, depth: int = 0) -> Iterator[Mapping[str, Any]]:
     if depth > _MAX_DEPTH:
         return
     if isinstance(value, list):
-        for one in value:
-            yield from _objects(one, depth + 1)
+        for child in value:
+            yield from _objects(child, depth + 1)
     elif isinstance(value, Mapping):
         inner = [value[key] for key in ("data", "items", "cards", "dashboards", "databases") if key in value]
         if inner and "dataset_query" not in value and "serdes/meta" not in value:
-            for one in inner:
-                yield from _objects(one, depth + 1)
+            for child in inner:
+                yield from _objects(child, depth + 1)
         else:
             yield value
 
@@ -409,12 +409,12 @@ def _is_empty(value: Any) -> bool:
     return not value or (isinstance(value, Mapping) and not any(value.values()))
 
 
-def _field_id(one: Mapping[str, Any], table: ObjectId) -> ObjectId:
+def _field_id(field: Mapping[str, Any], table: ObjectId) -> ObjectId:
     """Return how others refer to a field of a table: by its id, in a serialization export by all names."""
-    if one.get("id") is not None:
-        return as_id(one["id"])
-    name = str(one.get("name"))
-    return (*table, *(field_path(one) or [name])) if isinstance(table, tuple) else name
+    if field.get("id") is not None:
+        return as_id(field["id"])
+    name = str(field.get("name"))
+    return (*table, *(field_path(field) or [name])) if isinstance(table, tuple) else name
 
 
 def _dashcards(board: Mapping[str, Any]) -> list[Mapping[str, Any]]:

@@ -72,13 +72,13 @@ def tables_of(expression: str) -> list[str]:
     >>> tables_of("COUNTROWS(Sales) + SUMX('Int Sales', [M]) + SUM(Other[x]) // 'no'")
     ['Sales', 'Int Sales']
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for token in _WORD.finditer(expression):
         if token["quoted"] is not None and token["field"] is None:
-            found[token["quoted"].replace("''", "'")] = None
+            names[token["quoted"].replace("''", "'")] = None
         elif token["word"] is not None:
-            found[token["word"]] = None
-    return list(found)
+            names[token["word"]] = None
+    return list(names)
 
 
 def simple_aggregate(expression: str) -> str | None:

@@ -43,7 +43,7 @@ def row_reads(text: str) -> RowReads:
     >>> list(reads.fields), list(reads.others), reads.whole
     (['a', 'b'], [], True)
     """
-    found = RowReads()
+    reads = RowReads()
     rows = {"_"} | {part.split()[0] for given in _PARAMETERS.findall(text) for part in given.split(",") if part.split()}
     declared = [match.span() for match in _PARAMETERS.finditer(text)]
     before: re.Match[str] | None = None
@@ -57,28 +57,28 @@ def row_reads(text: str) -> RowReads:
         if token[0] == "[":
             match = FIELD.match(text, token.start())
             if match is not None:
-                _add_field(m_text(match[1]) or match[1].strip(), before, rows, found)
+                _add_field(m_text(match[1]) or match[1].strip(), before, rows, reads)
         elif kind == "name" and name in rows and not is_declared:
             named = _BY_NAME.match(text, token.end())
             if named is not None:
                 literals = (one for one in TOKEN.finditer(named[1]) if one.lastgroup == "string")
-                found.fields.update(dict.fromkeys(m_text(one[0]) or "" for one in literals))
+                reads.fields.update(dict.fromkeys(m_text(one[0]) or "" for one in literals))
                 skipped = named.end()
             elif not text[token.end() :].lstrip().startswith("["):
-                found.whole = True
+                reads.whole = True
         before = token
-    return found
+    return reads
 
 
-def _add_field(name: str, before: re.Match[str] | None, rows: set[str], found: RowReads) -> None:
+def _add_field(name: str, before: re.Match[str] | None, rows: set[str], reads: RowReads) -> None:
     """Add a field by what it is read of: the text before its bracket."""
     if before is None or before.lastgroup in ("other", "open") or before[0] in _KEYWORDS:
-        found.fields[name] = None
+        reads.fields[name] = None
     elif before.lastgroup == "name":
         owner = m_text(before[0]) or before[0]
         if owner in rows:
-            found.fields[name] = None
+            reads.fields[name] = None
         else:
-            found.others[owner] = None
+            reads.others[owner] = None
     else:
-        found.nested[name] = None
+        reads.nested[name] = None

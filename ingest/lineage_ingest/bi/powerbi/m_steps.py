@@ -130,9 +130,9 @@ def append_choices(text: str, others: Mapping[str, str]) -> list[dict[str, int]]
     >>> append_choices("Table.Combine({A, B})", others)  # doctest: +ELLIPSIS
     [{'Table.Combine({A, B})': 0}, {'Table.Combine({A, B})': 1, ...0}, {'Table.Combine({A, B})': 1, ...1}]
     """
-    found: list[dict[str, int]] = []
+    choices: list[dict[str, int]] = []
     waiting: list[dict[str, int]] = [{}]
-    while waiting and len(found) < _MAX_APPENDED:
+    while waiting and len(choices) < _MAX_APPENDED:
         parts = waiting.pop(0)
         steps = MSteps(text, others, QueryProblems(), parts)
         at: tuple[str, str] | None = ("", steps.result(""))
@@ -145,8 +145,8 @@ def append_choices(text: str, others: Mapping[str, str]) -> list[dict[str, int]]
         if items and at is not None:
             waiting = [{**parts, at[1].strip(): number} for number in range(len(items))] + waiting
         else:
-            found.append(parts)
-    return found
+            choices.append(parts)
+    return choices
 
 
 def navigation_of(expression: str) -> MNavigation | None:

@@ -20,12 +20,12 @@ def main(path: str) -> None:
     _limit_memory()
     from pbixray import PBIXRay  # type: ignore[import-untyped]  # noqa: PLC0415  after the limit
 
-    found: dict[str, Any] = {}
+    parts: dict[str, Any] = {}
     try:
         model = PBIXRay(path, on_disk=True)
     except Exception as error:  # noqa: BLE001  whatever the reader raises: the file cannot be read
         is_live = type(error).__name__ == "LiveConnectionError"
-        found = {"error": type(error).__name__, "live": is_live}
+        parts = {"error": type(error).__name__, "live": is_live}
     else:
         for name, read in (
             ("columns", lambda: _rows(model.tmschema_columns)),
@@ -43,10 +43,10 @@ def main(path: str) -> None:
              if model.data_mashup is not None else []),
         ):  # fmt: skip
             try:
-                found[name] = read()  # type: ignore[no-untyped-call]
+                parts[name] = read()  # type: ignore[no-untyped-call]
             except Exception as error:  # noqa: BLE001  one part that cannot be read does not lose the others
-                found.setdefault("unread", []).append(f"{name} ({type(error).__name__})")
-    json.dump(found, sys.stdout, default=str)
+                parts.setdefault("unread", []).append(f"{name} ({type(error).__name__})")
+    json.dump(parts, sys.stdout, default=str)
 
 
 def _rows(frame: Any) -> list[dict[str, Any]]:

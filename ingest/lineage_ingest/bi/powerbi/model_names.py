@@ -52,31 +52,31 @@ class ModelNames:
         """Return a calculated column or measure, with its table."""
         return self._calculations.get((table.casefold(), name.casefold()))
 
-    def collect(self, table: str, expression: str, found: DaxNames, depth: int = 0) -> None:
+    def collect(self, table: str, expression: str, names: DaxNames, depth: int = 0) -> None:
         """Add what an expression of a table names. A measure may be named without its table."""
         if depth > _MAX_DEPTH:
-            found.unknown.append("a calculation that reads itself")
+            names.unknown.append("a calculation that reads itself")
             return
         for one in tables_of(expression):
             known = self.table(one)
             if known is not None:
-                found.tables[known] = None
+                names.tables[known] = None
         for other, name in references_of(expression):
             owner = other if other is not None else table
             column = self.column(owner, name)
             if column is not None:
-                found.columns[column] = None
+                names.columns[column] = None
                 continue
             calculation = self.calculation(owner, name)
             if calculation is None and other is None:
                 calculation = self._anywhere.get(name.casefold())
             if calculation is not None:
                 inner = self._calculated[calculation[0]][calculation[1]][0]
-                self.collect(calculation[0], inner, found, depth + 1)
+                self.collect(calculation[0], inner, names, depth + 1)
             elif other is None and name.casefold() in made_names(expression):
                 continue  # a column that the expression makes
             elif other is not None or depth == 0:
-                found.unknown.append(f"{other or ''}[{name}]")
+                names.unknown.append(f"{other or ''}[{name}]")
 
 
 @frozen

@@ -329,20 +329,20 @@ class _PbixFile:
 
         def column(table: str, name: str) -> str | None:
             name = self._levels.get((table.casefold(), name), name)
-            found = self._names.column(table, name)
-            if found is not None:
-                used.add(found[0])
-                if found[0] in self._groups:
-                    problems.append(not_read(_OF_GROUP.format(found[0]), severity=Severity.WARNING))
-                return f"{read.alias(self._table_key(found[0]))}.{quote(found[1], _DIALECT)}"
-            found = self._names.calculation(table, name)
-            if found is None:
+            place = self._names.column(table, name)
+            if place is not None:
+                used.add(place[0])
+                if place[0] in self._groups:
+                    problems.append(not_read(_OF_GROUP.format(place[0]), severity=Severity.WARNING))
+                return f"{read.alias(self._table_key(place[0]))}.{quote(place[1], _DIALECT)}"
+            place = self._names.calculation(table, name)
+            if place is None:
                 problems.append(not_read(f"{table}[{name}] is not in the model"))
                 return None
             named = DaxNames()
-            self._names.collect(found[0], self._calculated[found[0]][found[1]][0], named)
+            self._names.collect(place[0], self._calculated[place[0]][place[1]][0], named)
             used.update({one for one, _ in named.columns} | set(named.tables))
-            return f"{read.alias(self._fields_key(found[0]))}.{quote(found[1], _DIALECT)}"
+            return f"{read.alias(self._fields_key(place[0]))}.{quote(place[1], _DIALECT)}"
 
         for label, table, name, pattern in visual.selects:
             text = column(table, name)
@@ -422,10 +422,10 @@ def _read_model(path: Path) -> Mapping[str, Any]:
     except subprocess.TimeoutExpired:
         raise UnreadableExportError(f"reading the data model took more than {_SECONDS} s") from None
     try:
-        found = json.loads(done.stdout)
+        model = json.loads(done.stdout)
     except ValueError:
-        found = None
-    if done.returncode != 0 or not isinstance(found, Mapping):
+        model = None
+    if done.returncode != 0 or not isinstance(model, Mapping):
         message = "the data model cannot be read: it is damaged, or larger than the memory that one file may take"
         raise UnreadableExportError(message, hint, DiagnosticCode.ARTIFACT_DAMAGED)
-    return found
+    return model

@@ -48,7 +48,7 @@ def read_layout(content: bytes) -> list[ReportVisual]:
         layout = json.loads(content.decode("utf-16-le").lstrip("\ufeff"))
     except (UnicodeDecodeError, json.JSONDecodeError, RecursionError) as error:
         raise UnreadableExportError(f"the report's layout is not valid ({type(error).__name__})") from None
-    found: list[ReportVisual] = []
+    visuals: list[ReportVisual] = []
     layout = layout if isinstance(layout, Mapping) else {}
     for section in objects_in(layout.get("sections")):
         of_page: list[ReportVisual] = []
@@ -57,12 +57,12 @@ def read_layout(content: bytes) -> list[ReportVisual]:
         for container in objects_in(section.get("visualContainers")):
             config = _parsed(container.get("config"))
             if config is None:
-                of_page.append(ReportVisual(page, str(len(found) + len(of_page)), "visual", unread=1))
+                of_page.append(ReportVisual(page, str(len(visuals) + len(of_page)), "visual", unread=1))
                 continue
             single = config.get("singleVisual") if isinstance(config, Mapping) else None
             if not isinstance(single, Mapping):
                 continue  # a group
-            name = str(config.get("name") or len(found) + len(of_page))
+            name = str(config.get("name") or len(visuals) + len(of_page))
             visual = ReportVisual(page, name, str(single.get("visualType") or "visual"))
             query = single.get("prototypeQuery")
             if isinstance(query, Mapping):
@@ -76,8 +76,8 @@ def read_layout(content: bytes) -> list[ReportVisual]:
         settings = _parsed(section.get("config"))
         interactions = settings.get("relationships") if isinstance(settings, Mapping) else None
         add_slicers(of_page, {pair for pair, kind in _interactions(interactions) if kind == _NO_FILTER})
-        found += of_page
-    return found
+        visuals += of_page
+    return visuals
 
 
 def add_slicers(visuals: Iterable[ReportVisual], apart: Collection[tuple[str, str]]) -> None:
@@ -137,10 +137,10 @@ def _read_query(query: Mapping[str, Any], visual: ReportVisual) -> None:
     visual.filters += [field for field in ordered if field not in shown]
 
 
-def field_of(one: Mapping[str, Any], aliases: Mapping[str, str]) -> tuple[str, str, str] | None:
+def field_of(part: Mapping[str, Any], aliases: Mapping[str, str]) -> tuple[str, str, str] | None:
     """Return the table and name of an expression's field, and the pattern of SQL around it."""
     for key in ("Column", "Measure"):
-        inner = one.get(key)
+        inner = part.get(key)
         if isinstance(inner, Mapping):
             expression = inner.get("Expression")
             source = expression.get("SourceRef") if isinstance(expression, Mapping) else None
@@ -148,13 +148,13 @@ def field_of(one: Mapping[str, Any], aliases: Mapping[str, str]) -> tuple[str, s
                 table = source.get("Entity") or aliases.get(str(source.get("Source")))
                 return (str(table), str(inner.get("Property")), "{}") if table else None
             return None
-    aggregation = one.get("Aggregation")
+    aggregation = part.get("Aggregation")
     if isinstance(aggregation, Mapping) and isinstance(aggregation.get("Expression"), Mapping):
         read = field_of(aggregation["Expression"], aliases)
         function = aggregation.get("Function")
         pattern = _FUNCTIONS.get(function) if isinstance(function, int) else None
         return (read[0], read[1], pattern) if read is not None and pattern is not None else None
-    level = one.get("HierarchyLevel")
+    level = part.get("HierarchyLevel")
     return _level_of(level, aliases) if isinstance(level, Mapping) else None
 
 
@@ -191,11 +191,11 @@ def fields_in(value: Any, aliases: Mapping[str, str], depth: int = 0) -> Iterato
             if read is not None:
                 yield read
                 return
-        for one in value.values():
-            yield from fields_in(one, aliases, depth + 1)
+        for part in value.values():
+            yield from fields_in(part, aliases, depth + 1)
     elif isinstance(value, list):
-        for one in value:
-            yield from fields_in(one, aliases, depth + 1)
+        for part in value:
+            yield from fields_in(part, aliases, depth + 1)
 
 
 def _filters(value: Any, *, can_be_set: bool = False) -> Iterator[tuple[str, str]]:

@@ -104,25 +104,25 @@ class ChartQuery:
         return value if isinstance(value, Mapping) else None
 
     def _read_query(self, query: Mapping[str, Any]) -> None:
-        for one in _listed(query.get("columns")) or _listed(query.get("groupby")):
-            self._add_column(one)
-        for one in _listed(query.get("metrics")):
-            self._add_metric(one)
+        for part in _listed(query.get("columns")) or _listed(query.get("groupby")):
+            self._add_column(part)
+        for part in _listed(query.get("metrics")):
+            self._add_metric(part)
         if query.get("series_limit_metric"):
             self._add_metric(query["series_limit_metric"])
         if query.get("is_timeseries") and query.get("granularity"):
             self._add_column(query["granularity"])
-        for one in _listed(query.get("filters")):
-            if isinstance(one, Mapping) and not _is_without_limits(one.get("op"), one.get("val")):
-                self._add_filter(one.get("col"), is_time=one.get("op") == _TIME_RANGE)
+        for part in _listed(query.get("filters")):
+            if isinstance(part, Mapping) and not _is_without_limits(part.get("op"), part.get("val")):
+                self._add_filter(part.get("col"), is_time=part.get("op") == _TIME_RANGE)
         extras = query.get("extras")
         if isinstance(extras, Mapping):
             for key in ("where", "having"):
                 if isinstance(extras.get(key), str):
                     self._add_sql_filter(extras[key])
-        for one in _listed(query.get("orderby")):
-            if isinstance(one, list) and one:
-                self._add_order(one[0])
+        for part in _listed(query.get("orderby")):
+            if isinstance(part, list) and part:
+                self._add_order(part[0])
         self._add_time(query.get("granularity"), query.get("time_range"))
 
     def _read_params(self, params: Mapping[str, Any]) -> None:
@@ -131,19 +131,19 @@ class ChartQuery:
             params = {key: value for key, value in params.items() if key not in _OF_OTHER_MODE[mode]}
         self._read_columns(params)
         for key in _METRIC_KEYS:
-            for one in _listed(params.get(key)):
-                self._add_metric_or_column(one)
+            for part in _listed(params.get(key)):
+                self._add_metric_or_column(part)
         for key in ("adhoc_filters", "adhoc_filters_b"):
-            for one in _listed(params.get(key)):
-                if isinstance(one, Mapping):
-                    self._add_adhoc_filter(one)
+            for part in _listed(params.get(key)):
+                if isinstance(part, Mapping):
+                    self._add_adhoc_filter(part)
         self._add_time(params.get("granularity_sqla"), params.get("time_range"))
         is_series = params.get("time_grain_sqla") or params.get("include_time")
         if params.get("granularity_sqla") and is_series and str(params.get("viz_type")) not in _WITHOUT_TIME_AXIS:
             self._add_column(params["granularity_sqla"])
 
-        for one in _listed(params.get("order_by_cols")):
-            order = self._json(f'{{"by": {one}}}', "order") if isinstance(one, str) else {"by": one}
+        for part in _listed(params.get("order_by_cols")):
+            order = self._json(f'{{"by": {part}}}', "order") if isinstance(part, str) else {"by": part}
             listed = order.get("by") if order is not None else None
             if isinstance(listed, list) and listed:
                 self._add_order(listed[0])
@@ -170,11 +170,11 @@ class ChartQuery:
         else:
             self._add_metric(metric)
 
-    def _add_adhoc_filter(self, one: Mapping[str, Any]) -> None:
-        if one.get("expressionType") == "SQL" and isinstance(one.get("sqlExpression"), str):
-            self._add_sql_filter(one["sqlExpression"])
-        elif not _is_without_limits(one.get("operator"), one.get("comparator")):
-            self._add_filter(one.get("subject"), is_time=one.get("operator") == _TIME_RANGE)
+    def _add_adhoc_filter(self, adhoc_filter: Mapping[str, Any]) -> None:
+        if adhoc_filter.get("expressionType") == "SQL" and isinstance(adhoc_filter.get("sqlExpression"), str):
+            self._add_sql_filter(adhoc_filter["sqlExpression"])
+        elif not _is_without_limits(adhoc_filter.get("operator"), adhoc_filter.get("comparator")):
+            self._add_filter(adhoc_filter.get("subject"), is_time=adhoc_filter.get("operator") == _TIME_RANGE)
 
     def _report_annotations(self, params: Mapping[str, Any]) -> None:
         """Report layers that show the data of another chart, which is named by a number that the export has not."""
@@ -202,22 +202,22 @@ class ChartQuery:
 
     # Parts
 
-    def _add_column(self, one: Any) -> None:
-        if isinstance(one, str):
-            if one in self.metrics and one not in self.columns:
-                self._add_metric(one)
-            elif one not in self.columns and self.columns:
-                self.problems.append(not_read(f"the column {one!r} is not in the dataset"))
+    def _add_column(self, column: Any) -> None:
+        if isinstance(column, str):
+            if column in self.metrics and column not in self.columns:
+                self._add_metric(column)
+            elif column not in self.columns and self.columns:
+                self.problems.append(not_read(f"the column {column!r} is not in the dataset"))
             else:
-                self.groups.append(f"d.{quote_any_case(one, self.dialect)}")
-                self._put(one, self.groups[-1])
-        elif isinstance(one, Mapping):
-            if isinstance(one.get("sqlExpression"), str):
-                text = self._expression(one["sqlExpression"])
+                self.groups.append(f"d.{quote_any_case(column, self.dialect)}")
+                self._put(column, self.groups[-1])
+        elif isinstance(column, Mapping):
+            if isinstance(column.get("sqlExpression"), str):
+                text = self._expression(column["sqlExpression"])
                 self.groups.append(text)
-                self._put(self._label(one, text), text)
-            elif one.get("column_name"):
-                self._add_column(str(one["column_name"]))
+                self._put(self._label(column, text), text)
+            elif column.get("column_name"):
+                self._add_column(str(column["column_name"]))
             else:
                 self.problems.append(not_read("a column of the chart is not of a known form"))
 
@@ -239,22 +239,22 @@ class ChartQuery:
         if self.outputs.setdefault(label, text) != text:
             self.outputs.setdefault(f"{label} (metric)", text)
 
-    def _metric(self, one: Any) -> str | None:
-        if isinstance(one, str):
-            if one in self.metrics or not self.metrics:
-                return f"d.{quote_any_case(metric_column(one, self.columns), self.dialect)}"
-            if one in self.columns:
-                return f"d.{quote_any_case(one, self.dialect)}"
-            self.problems.append(not_read(f"the metric {one!r} is not in the dataset"))
+    def _metric(self, metric: Any) -> str | None:
+        if isinstance(metric, str):
+            if metric in self.metrics or not self.metrics:
+                return f"d.{quote_any_case(metric_column(metric, self.columns), self.dialect)}"
+            if metric in self.columns:
+                return f"d.{quote_any_case(metric, self.dialect)}"
+            self.problems.append(not_read(f"the metric {metric!r} is not in the dataset"))
             return None
-        if isinstance(one, Mapping):
-            column = one.get("column")
-            if one.get("expressionType") == "SQL" and isinstance(one.get("sqlExpression"), str):
-                return self._expression(one["sqlExpression"])
+        if isinstance(metric, Mapping):
+            column = metric.get("column")
+            if metric.get("expressionType") == "SQL" and isinstance(metric.get("sqlExpression"), str):
+                return self._expression(metric["sqlExpression"])
             name = column.get("column_name") if isinstance(column, Mapping) else column
             if isinstance(name, str):
                 own = f"d.{quote_any_case(name, self.dialect)}"
-                aggregate = str(one.get("aggregate") or "").upper()
+                aggregate = str(metric.get("aggregate") or "").upper()
                 if aggregate == "COUNT_DISTINCT":
                     return f"COUNT(DISTINCT {own})"
                 if aggregate in _AGGREGATES:
@@ -281,11 +281,11 @@ class ChartQuery:
         if text.strip():
             self.filters.append(f"({self._expression(text)})")
 
-    def _add_order(self, one: Any) -> None:
-        text = self._metric(one) if not isinstance(one, str) else f"d.{quote_any_case(one, self.dialect)}"
-        if isinstance(one, str) and one not in self.columns | self.metrics:
-            if one not in self.outputs:
-                message = f"the chart is ordered by {one!r}, which is not in the dataset"
+    def _add_order(self, term: Any) -> None:
+        text = self._metric(term) if not isinstance(term, str) else f"d.{quote_any_case(term, self.dialect)}"
+        if isinstance(term, str) and term not in self.columns | self.metrics:
+            if term not in self.outputs:
+                message = f"the chart is ordered by {term!r}, which is not in the dataset"
                 self.problems.append(not_read(message, severity=Severity.WARNING))
             return
         if text is not None and text not in self.outputs.values():

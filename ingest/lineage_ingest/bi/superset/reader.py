@@ -100,29 +100,29 @@ class _SupersetReader:
         self.is_whole = self.is_whole and problem.severity is not Severity.ERROR
         self.problems.append((at, problem))
 
-    def _add(self, one: Mapping[str, Any], file: ExportFile) -> None:
-        uuid = str(one.get("uuid") or file.path)
-        if "version" not in one:
+    def _add(self, document: Mapping[str, Any], file: ExportFile) -> None:
+        uuid = str(document.get("uuid") or file.path)
+        if "version" not in document:
             self.is_whole = False
         for known in (self.charts, self.dashboards, self.datasets):
             before = known.get(uuid)
-            if before is not None and before[1] != one:
+            if before is not None and before[1] != document:
                 message = f"the object {uuid} is in {before[0]}, too, and differs there: the last one is read"
                 self.problems.append((file.name, Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message)))
-        if "sqlalchemy_uri" in one or "database_name" in one:
-            if "version" not in one:
+        if "sqlalchemy_uri" in document or "database_name" in document:
+            if "version" not in document:
                 self._unreadable(file.name, _CUT)
             self.databases[uuid] = connection_of_uri(
-                str(one.get("sqlalchemy_uri") or ""), (str(one.get("database_name") or uuid), uuid), self.map
+                str(document.get("sqlalchemy_uri") or ""), (str(document.get("database_name") or uuid), uuid), self.map
             )
-        elif "slice_name" in one:
-            self.charts[uuid] = (file.name, one)
-        elif "dashboard_title" in one:
-            self.dashboards[uuid] = (file.name, one)
-        elif "table_name" in one:
-            self.datasets[uuid] = (file.name, one)
-        elif {"version", "timestamp"} & set(one):
-            if str(one.get("type") or "assets") != "assets":
+        elif "slice_name" in document:
+            self.charts[uuid] = (file.name, document)
+        elif "dashboard_title" in document:
+            self.dashboards[uuid] = (file.name, document)
+        elif "table_name" in document:
+            self.datasets[uuid] = (file.name, document)
+        elif {"version", "timestamp"} & set(document):
+            if str(document.get("type") or "assets") != "assets":
                 self.part = "of some objects of the server only (GET /api/v1/assets/export/ has all)"
         else:
             self.is_whole = False  # it may be another product's
@@ -193,14 +193,14 @@ class _SupersetReader:
     # Charts
 
     def _chart(self, at: str, chart: Mapping[str, Any]) -> QueryAsset:
-        found = self.datasets.get(str(chart.get("dataset_uuid") or ""))
-        dataset: Mapping[str, Any] = found[1] if found is not None else {}
-        connection = self._connection(dataset) if found is not None else self.map.apply(BiConnection(("(none)",)))
+        entry = self.datasets.get(str(chart.get("dataset_uuid") or ""))
+        dataset: Mapping[str, Any] = entry[1] if entry is not None else {}
+        connection = self._connection(dataset) if entry is not None else self.map.apply(BiConnection(("(none)",)))
         columns, metrics = objects_in(dataset.get("columns")), objects_in(dataset.get("metrics"))
         needs: tuple[str, ...] = ()
         problems = _doubts(chart)
         sql = None
-        if found is None:
+        if entry is None:
             self.mentioned.add(("dataset/", f"-{_beginning(str(chart.get('dataset_uuid') or ''))}"))
             problems.append(not_read("the chart's dataset is not in the export"))
         else:
@@ -270,11 +270,15 @@ class _SupersetReader:
     def _filters(self, board: Mapping[str, Any], problems: list[Diagnostic]) -> Iterator[BoardFilter]:
         """Yield the columns of the dashboard's filters; a filter by time has none of its own."""
         metadata = board.get("metadata")
-        for one in objects_in(metadata.get("native_filter_configuration") if isinstance(metadata, Mapping) else None):
-            if one.get("filterType") in _TIME_FILTERS:
-                message = f"the filter {one.get('name')!r} decides by the time of each chart: that is not followed"
+        for native_filter in objects_in(
+            metadata.get("native_filter_configuration") if isinstance(metadata, Mapping) else None
+        ):
+            if native_filter.get("filterType") in _TIME_FILTERS:
+                message = (
+                    f"the filter {native_filter.get('name')!r} decides by the time of each chart: that is not followed"
+                )
                 problems.append(Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.INFO, message))
-            for target in objects_in(one.get("targets")):
+            for target in objects_in(native_filter.get("targets")):
                 column = target.get("column")
                 name = column.get("name") if isinstance(column, Mapping) else None
                 if not isinstance(name, str):

@@ -91,39 +91,39 @@ def _as_sql(pattern: re.Pattern[str], formula: str, field: Callable[[str], str])
 
     MIN and MAX of two values are of one row.
     """
-    found: list[str] = []
+    parts: list[str] = []
     levels: list[_Level] = []
     calls: list[int] = []
     """Where the parentheses and braces that are open have the name of their function; -1 for those that have none."""
     for token in pattern.finditer(formula):
         if token["other"] in ("(", "{"):
-            named = (at for at in reversed(range(len(found))) if found[at].strip())
+            named = (at for at in reversed(range(len(parts))) if parts[at].strip())
             calls.append(next(named, -1) if token["other"] == "(" else -1)
         elif token["other"] in (")", "}") and calls:
             calls.pop()
-        elif token["other"] == "," and calls and 0 <= calls[-1] < len(found):
-            name = found[calls[-1]]
-            found[calls[-1]] = _OF_ONE_ROW.get(name.lower(), name)
+        elif token["other"] == "," and calls and 0 <= calls[-1] < len(parts):
+            name = parts[calls[-1]]
+            parts[calls[-1]] = _OF_ONE_ROW.get(name.lower(), name)
         if token["comment"] is not None:
-            found.append(" ")
+            parts.append(" ")
         elif token["string"] is not None or token["date"] is not None:
-            found.append(LITERAL)
+            parts.append(LITERAL)
         elif token["field"] is not None:
-            found.append(field(token["field"]))
+            parts.append(field(token["field"]))
         elif token["word"] is not None:
-            found.append(_word(token["word"], in_level=bool(levels)))
+            parts.append(_word(token["word"], in_level=bool(levels)))
         elif token["other"] == "{":
-            levels.append(_Level(len(found)))
+            levels.append(_Level(len(parts)))
         elif token["other"] == "}" and levels:
             level = levels.pop()
             partition = f"PARTITION BY {level.dimensions}" if level.dimensions else ""
-            value = "".join(found[level.start :]).strip()
-            del found[level.start :]
-            found.append(f"MAX({value}) OVER ({partition})")
+            value = "".join(parts[level.start :]).strip()
+            del parts[level.start :]
+            parts.append(f"MAX({value}) OVER ({partition})")
         elif token["other"] == ":" and levels:
             level = levels[-1]
-            level.dimensions = "".join(found[level.start :]).strip()
-            del found[level.start :]
+            level.dimensions = "".join(parts[level.start :]).strip()
+            del parts[level.start :]
         else:
-            found.append("=" if token["other"] == "==" else token["other"])
-    return re.sub(r"COUNT_DISTINCT_OF\s*\(", "COUNT(DISTINCT ", "".join(found)).strip()
+            parts.append("=" if token["other"] == "==" else token["other"])
+    return re.sub(r"COUNT_DISTINCT_OF\s*\(", "COUNT(DISTINCT ", "".join(parts)).strip()

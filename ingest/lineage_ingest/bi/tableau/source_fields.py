@@ -167,12 +167,12 @@ class SourceFields:
             if calculation is None:
                 continue
             formula = calculation.get("formula") or ""
-            for one in (*fields_in(formula), *filter(None, [calculation.get("column")])):
-                parts = PILL.fullmatch(one)
-                own = f"[{parts[2]}]" if parts is not None and parts[1] == self.source.name else one
+            for reference in (*fields_in(formula), *filter(None, [calculation.get("column")])):
+                parts = PILL.fullmatch(reference)
+                own = f"[{parts[2]}]" if parts is not None and parts[1] == self.source.name else reference
                 inner = self.columns.get(own)
                 if inner is None or inner.find("calculation") is None:
-                    found[self.reference(one, unbracketed(name)[-1])] = None
+                    found[self.reference(reference, unbracketed(name)[-1])] = None
                 elif own not in seen:
                     seen.add(own)
                     stack.append(own)
@@ -235,13 +235,13 @@ def parameter_of(fields: Iterable[str]) -> str:
 
 def fields_of_filter(element: Element) -> Iterator[str]:
     """Yield the fields by which a filter, a set or a group chooses: levels, other sets, fields of expressions."""
-    for one in element.iter():
-        if plain_tag(one) == "groupfilter":
+    for node in element.iter():
+        if plain_tag(node) == "groupfilter":
             for key in ("level", "field"):
-                if one.get(key):
-                    yield plain_field(str(one.get(key)))
+                if node.get(key):
+                    yield plain_field(str(node.get(key)))
             for key in ("expression", "count"):
-                yield from fields_in(one.get(key) or "")
+                yield from fields_in(node.get(key) or "")
 
 
 def plain_field(name: str) -> str:
@@ -268,15 +268,15 @@ def plain_name_of(instance: str) -> str:
 
 def captions_of(element: Element) -> dict[str, str]:
     """Return what people see of each column of a data source, by its internal name."""
-    found = {}
+    captions = {}
     for record in element.iter("metadata-record"):
         local = record.findtext("local-name")
         if record.get("class") == "column" and local:
-            found[local] = unbracketed(local)[-1]
+            captions[local] = unbracketed(local)[-1]
     for column in element.findall("column"):
         name = column.get("name") or ""
-        found[name] = column.get("caption") or unbracketed(name)[-1]
-    return found
+        captions[name] = column.get("caption") or unbracketed(name)[-1]
+    return captions
 
 
 def records_of(relation: Element) -> Iterator[tuple[str, str, str]]:

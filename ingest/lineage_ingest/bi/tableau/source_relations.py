@@ -312,11 +312,11 @@ def aliases(relation: Element) -> Iterator[str]:
 def outer_names(relation: Element) -> dict[str, str]:
     """Return the names that unions and pivots have in FROM by those of the tables in them."""
     found: dict[str, str] = {}
-    for one in relation.iter():
-        if plain_tag(one) == "relation" and one.get("type") in ("union", "pivot"):
-            for inner in one.iter():
-                if plain_tag(inner) == "relation" and inner is not one and inner.get("name"):
-                    found.setdefault(str(inner.get("name")), str(one.get("name") or "relation"))
+    for outer in relation.iter():
+        if plain_tag(outer) == "relation" and outer.get("type") in ("union", "pivot"):
+            for inner in outer.iter():
+                if plain_tag(inner) == "relation" and inner is not outer and inner.get("name"):
+                    found.setdefault(str(inner.get("name")), str(outer.get("name") or "relation"))
     return found
 
 
@@ -324,9 +324,9 @@ def leaves(relation: Element) -> Iterator[Element]:
     """Yield the tables and custom SQL of a relation."""
     stack = [relation]
     while stack:
-        one = stack.pop()
-        inner = [child for child in one if plain_tag(child) == "relation"]
-        if one.get("type") in ("join", "collection", "union", "pivot") and inner:
+        node = stack.pop()
+        inner = [child for child in node if plain_tag(child) == "relation"]
+        if node.get("type") in ("join", "collection", "union", "pivot") and inner:
             stack.extend(reversed(inner))
         else:
-            yield one
+            yield node

@@ -120,11 +120,11 @@ class Workbook:
 
     def _zones(self, dashboard: Element, depth: int) -> Iterator[tuple[str, bool]]:
         """Yield the names of what a dashboard shows, and whether each is a sheet: a story shows dashboards, too."""
-        for one in dashboard.iter():
-            if plain_tag(one) == "zone" and one.get("name"):
-                yield str(one.get("name")), not any(key.rsplit("...", 1)[-1].startswith("type") for key in one.attrib)
-            elif plain_tag(one) == "story-point" and one.get("captured-sheet"):
-                name = str(one.get("captured-sheet"))
+        for node in dashboard.iter():
+            if plain_tag(node) == "zone" and node.get("name"):
+                yield str(node.get("name")), not any(key.rsplit("...", 1)[-1].startswith("type") for key in node.attrib)
+            elif plain_tag(node) == "story-point" and node.get("captured-sheet"):
+                name = str(node.get("captured-sheet"))
                 yield name, True
                 for other in self._root.findall("./dashboards/dashboard"):
                     if other.get("name") == name and other is not dashboard and depth < _MAX_DEPTH:
@@ -151,11 +151,11 @@ class Workbook:
         self._read[name] = read
 
         def elsewhere(other: str, field: str) -> str | None:
-            found = self._sources.get(other)
-            if found is None or field not in found.captions:
+            other_source = self._sources.get(other)
+            if other_source is None or field not in other_source.captions:
                 return None
-            alias = read.setdefault(found.key, f"x{len(read) + 1}")
-            return f"{alias}.{quote(found.captions[field], source.connection.dialect)}"
+            alias = read.setdefault(other_source.key, f"x{len(read) + 1}")
+            return f"{alias}.{quote(other_source.captions[field], source.connection.dialect)}"
 
         fields = SourceFields(source, source.connection.dialect, elsewhere, self._parameters)
         if any(one.get("one-time-sql") for one in connection_element.iter("connection")):
@@ -198,11 +198,11 @@ class Workbook:
             relationships=[one for one in element.iter() if plain_tag(one) == "relationship"],
         )  # fmt: skip
         from_clause = relations.write(relation)
-        for one in leaves(relation):
-            own = by_name.get(one.get("connection") or "")
-            own_key = f"{key}/{slug(one.get('name') or '')}"
+        for leaf in leaves(relation):
+            own = by_name.get(leaf.get("connection") or "")
+            own_key = f"{key}/{slug(leaf.get('name') or '')}"
             if own_key in needs and own is not None:
-                yield self._table(own_key, one, own, at, connection_element, relation)
+                yield self._table(own_key, leaf, own, at, connection_element, relation)
         conditions = self._filters(element, fields)
         sql = "SELECT " + (",\n  ".join(f"{text} AS {quote(label, dialect)}" for label, text in outputs.items()) or "*")
         for own_key, alias in self._read[name].items():
@@ -232,16 +232,22 @@ class Workbook:
     def _connections(self, element: Element | None, title: str) -> dict[str, BiConnection]:
         if element is None:
             return {}
-        found = {}
-        for one in element.findall("./named-connections/named-connection"):
-            inner = one.find("connection")
+        connections = {}
+        for named_connection in element.findall("./named-connections/named-connection"):
+            inner = named_connection.find("connection")
             if inner is not None:
-                names = tuple(text for text in (one.get("caption"), one.get("name"), inner.get("server")) if text)
-                found[one.get("name") or ""] = connection_of_element(inner, names, self._map, self.scope)
-        if not found:
+                names = tuple(
+                    text
+                    for text in (named_connection.get("caption"), named_connection.get("name"), inner.get("server"))
+                    if text
+                )
+                connections[named_connection.get("name") or ""] = connection_of_element(
+                    inner, names, self._map, self.scope
+                )
+        if not connections:
             names = tuple(text for text in (element.get("server"), title, element.get("dbname")) if text)
-            found[""] = connection_of_element(element, names, self._map, self.scope)
-        return found
+            connections[""] = connection_of_element(element, names, self._map, self.scope)
+        return connections
 
     def _table(
         self, key: str, relation: Element, connection: BiConnection, at: str, records: Element, whole: Element

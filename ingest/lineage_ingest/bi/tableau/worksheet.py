@@ -252,7 +252,7 @@ class WorksheetSql:
         alias = {one.name: (f"d{number + 1}", one) for number, (_, one) in reversed(list(enumerate(self._used)))}
         if len(alias) < 2:
             return []
-        found = []
+        conditions = []
         linked = {name: {name} for name in alias}
         for link in self._links:
             for one in link.iter("map"):
@@ -265,14 +265,14 @@ class WorksheetSql:
                     own, source = alias[side[1]]
                     plain = plain_name_of(side[2])
                     texts.append(f"{own}.{quote(source.captions.get(f'[{plain}]', plain), dialect)}")
-                found.append(f"({' = '.join(texts)})")
+                conditions.append(f"({' = '.join(texts)})")
                 together = linked[known[0][1]] | linked[known[1][1]]
                 linked.update(dict.fromkeys(together, together))
         if len(linked[next(iter(linked))]) < len(alias):
-            which = "data sources" if not found else "some of its data sources"
+            which = "data sources" if not conditions else "some of its data sources"
             message = f"the worksheet blends {which}: by which fields is not known"
             self.problems.append(not_read(message, severity=Severity.WARNING))
-        return found
+        return conditions
 
     def _column(
         self, dependency: Element, column: str, source: DataSource, alias: str, depth: int = 0
@@ -310,14 +310,14 @@ class WorksheetSql:
 
     def _shelves(self) -> Iterator[str]:
         """Yield the texts that name what is shown: rows, columns, encodings, titles, measure values."""
-        for one in self._element.iter():
-            tag = plain_tag(one)
-            if tag in ("rows", "cols", "run") and one.text:
-                yield one.text
-            elif tag == "filter" and "[:Measure Names]" in (one.get("column") or ""):
-                yield from (str(member.get("member")) for member in one.iter("groupfilter"))
-            elif one.get("column") and tag not in ("filter", "sort", "slices", "column-instance", "column"):
-                yield str(one.get("column"))
+        for node in self._element.iter():
+            tag = plain_tag(node)
+            if tag in ("rows", "cols", "run") and node.text:
+                yield node.text
+            elif tag == "filter" and "[:Measure Names]" in (node.get("column") or ""):
+                yield from (str(member.get("member")) for member in node.iter("groupfilter"))
+            elif node.get("column") and tag not in ("filter", "sort", "slices", "column-instance", "column"):
+                yield str(node.get("column"))
 
 
 def _pills_in(texts: Iterable[str]) -> list[tuple[str, str]]:

@@ -137,11 +137,11 @@ def columns_read(sql: str, dialect: str) -> frozenset[str] | None:
     >>> columns_read("SELECT a.b + c", "postgres") == {"b", "c"}, columns_read("SELECT a +", "postgres")
     (True, None)
     """
-    found = list(parse_statements(sql, dialect_named(dialect)))
+    statements = list(parse_statements(sql, dialect_named(dialect)))
     read = None
-    if len(found) == 1 and found[0].tree is not None and found[0].problem is None:
-        read = column_names(found[0].tree)
-    for one in found:
+    if len(statements) == 1 and statements[0].tree is not None and statements[0].problem is None:
+        read = column_names(statements[0].tree)
+    for one in statements:
         if one.tree is not None:
             take_apart(one.tree)
     return read

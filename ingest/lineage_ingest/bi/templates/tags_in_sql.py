@@ -49,11 +49,11 @@ def replace_tags(sql: str, dialect: str, tag: re.Pattern[str], write: Callable[[
     starts = [start for start, _, _ in regions]
     written: list[str] = []
     position = 0
-    for found in tags:
-        number = bisect_right(starts, found.start()) - 1
-        is_inside = number >= 0 and found.start() < regions[number][1]
-        written += [sql[position : found.start()], write(found, regions[number][2] if is_inside else TagPlace.CODE)]
-        position = found.end()
+    for match in tags:
+        number = bisect_right(starts, match.start()) - 1
+        is_inside = number >= 0 and match.start() < regions[number][1]
+        written += [sql[position : match.start()], write(match, regions[number][2] if is_inside else TagPlace.CODE)]
+        position = match.end()
     return "".join([*written, sql[position:]])
 
 

@@ -77,10 +77,10 @@ def _most_branches(parts: list[_Part]) -> int:
 
 
 def _text(parts: list[_Part], number: int) -> str:
-    found = []
-    for one in parts:
-        if isinstance(one, str):
-            found.append(one)
-        elif branches := _filled(one):
-            found.append(_text(branches[min(number, len(branches) - 1)], number))
-    return "".join(found)
+    texts = []
+    for part in parts:
+        if isinstance(part, str):
+            texts.append(part)
+        elif branches := _filled(part):
+            texts.append(_text(branches[min(number, len(branches) - 1)], number))
+    return "".join(texts)

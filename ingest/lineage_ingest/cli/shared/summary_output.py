@@ -71,15 +71,15 @@ def say_failures(failures: Sequence[tuple[str, int]]) -> None:
 
 
 def note_diagnostics(
-    found: Sequence[DiagnosticRecord], show: int, lines_of: Callable[[DiagnosticRecord], Iterable[str]] = lambda _: ()
+    records: Sequence[DiagnosticRecord], show: int, lines_of: Callable[[DiagnosticRecord], Iterable[str]] = lambda _: ()
 ) -> None:
     """Print the first diagnostics, each with its `lines_of` SQL, and how many more there are; all if `show` is 0."""
-    for record in found[: show or None]:
+    for record in records[: show or None]:
         note(f"{record.source}: {record.diagnostic}", _COLOURS.get(record.diagnostic.severity))
         for line in lines_of(record):
             note(line)
-    if show and len(found) > show:
-        note(f"… and {len(found) - show:,} more; --show 0 prints all")
+    if show and len(records) > show:
+        note(f"… and {len(records) - show:,} more; --show 0 prints all")
 
 
 def resolved_text(counts: Mapping[str, int]) -> str:

@@ -16,14 +16,14 @@ def print_verification(report: VerificationReport, show: int = 20, what: str = "
         (ViewVerdict.NOT_COMPARED, "yellow"),
         (ViewVerdict.EXPLAINED, None),
     ):
-        found = report.having(verdict)
-        for view in found[: show or None]:
+        views = report.having(verdict)
+        for view in views[: show or None]:
             reason = f" ({view.reason})" if view.reason else ""
             note(f"{view.name}: {verdict}{reason}", colour)
             for line in view.differences[: show or None]:
                 note(f"  {line}")
-        if show and len(found) > show:
-            note(f"… and {len(found) - show:,} more; --show 0 prints all")
+        if show and len(views) > show:
+            note(f"… and {len(views) - show:,} more; --show 0 prints all")
     counts = [(verdict, len(report.having(verdict))) for verdict in ViewVerdict]
     others = "".join(f", {number:,} {verdict}" for verdict, number in counts[1:] if number)
     same = f"{counts[0][1]:,} the same as in PostgreSQL's analysis"

@@ -60,12 +60,12 @@ def read_databricks(paths: Sequence[str | Path], names: ProductNames) -> Iterato
         ColumnsMissingError: no file is such an export.
     """
     metastores: set[str] = set()
-    for found in read_record_batches(DATABRICKS_LINEAGE, paths):
-        if isinstance(found, UnreadRow):
-            yield found
+    for record_batch in read_record_batches(DATABRICKS_LINEAGE, paths):
+        if isinstance(record_batch, UnreadRow):
+            yield record_batch
         else:
-            metastores.update(filter(None, _texts(found, "metastore_id")))
-            yield from _edges(found, names)
+            metastores.update(filter(None, _texts(record_batch, "metastore_id")))
+            yield from _edges(record_batch, names)
     if len(metastores) > 1:
         yield several_origins(len(metastores), "metastores", "metastore_id")
 

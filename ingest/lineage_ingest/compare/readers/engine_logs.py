@@ -37,31 +37,33 @@ def read_engine_log(source: Source, paths: Sequence[str | Path], names: ProductN
     """
     records, stating = 0, 0
     accounts: set[str] = set()
-    for found in read_record_batches(source, paths):
-        if isinstance(found, UnreadRow):
-            yield found
+    for record_batch in read_record_batches(source, paths):
+        if isinstance(record_batch, UnreadRow):
+            yield record_batch
             continue
-        rows = SourceRows(found.batch, source)
+        rows = SourceRows(record_batch.batch, source)
         accounts.update(filter(None, rows.text(_ACCOUNT).to_pylist()))
-        yield from _cut_lineage(found, rows)
-        log = source.normalise(found.batch).select(list(_READ))
+        yield from _cut_lineage(record_batch, rows)
+        log = source.normalise(record_batch.batch).select(list(_READ))
         records += log.num_rows
         for lineage, run, at, user, status, problem in zip(
             *(column.to_pylist() for column in log.columns), strict=True
         ):
             if problem in _BAD:
-                yield UnreadRow(found.file, problem)
+                yield UnreadRow(record_batch.file, problem)
             stating += lineage is not None
             if lineage is None or status not in _RAN:
                 continue
-            for one in lineage:
-                target = names.column(one["target_table"], one["target_column"])
-                stated = one["source_table"], one["source_column"]
+            for edge in lineage:
+                target = names.column(edge["target_table"], edge["target_column"])
+                stated = edge["source_table"], edge["source_column"]
                 key = None
                 if stated[0] is not None:
                     key = names.table(stated[0]) if stated[1] is None else names.column(*stated)
-                    target = names.table(one["target_table"]) if stated[1] is None else target
-                yield OpinionEdge(key, target, found.file, False, None, at, run, f"user {user}" if user else None)
+                    target = names.table(edge["target_table"]) if stated[1] is None else target
+                yield OpinionEdge(
+                    key, target, record_batch.file, False, None, at, run, f"user {user}" if user else None
+                )
     if records and not stating:
         reason = f"none of {records:,} records states column lineage: is it the export of {source.title}?"
         yield UnreadRow("", reason, is_error=False)
@@ -69,16 +71,16 @@ def read_engine_log(source: Source, paths: Sequence[str | Path], names: ProductN
         yield several_origins(len(accounts), "accounts", _ACCOUNT)
 
 
-def _cut_lineage(found: RecordBatch, rows: SourceRows) -> Iterator[UnreadRow]:
+def _cut_lineage(record_batch: RecordBatch, rows: SourceRows) -> Iterator[UnreadRow]:
     """Yield the records whose lineage is text that is no JSON, as tools cut long cells off, or names not all of it."""
     if not rows.has(_STATED_IN):
         return
     for number, (text, value) in enumerate(
-        zip(rows.text(_STATED_IN).to_pylist(), rows.objects(_STATED_IN), strict=True), found.before + 1
+        zip(rows.text(_STATED_IN).to_pylist(), rows.objects(_STATED_IN), strict=True), record_batch.before + 1
     ):
         if value is None and text and text.strip().lower() not in _EMPTY:
             reason = f"its {_STATED_IN} is no JSON"
-            yield UnreadRow(f"{found.file}: record {number:,}", reason, "was it cut off? export it again")
+            yield UnreadRow(f"{record_batch.file}: record {number:,}", reason, "was it cut off? export it again")
         elif unnamed_in(value):
             reason = f"its {_STATED_IN} has a table or column without a name, which is not compared"
-            yield UnreadRow(f"{found.file}: record {number:,}", reason)
+            yield UnreadRow(f"{record_batch.file}: record {number:,}", reason)

@@ -180,14 +180,14 @@ class _ManifestReader:
 
 def _fields(part: Part, of: type[ManifestValue], kind: str | None) -> Any:
     """Return the fields that are read of a value, and its kind."""
-    found = _reader_of(of).read(part)
-    if found is None:
+    fields = _reader_of(of).read(part)
+    if fields is None:
         return or_empty(value_of(part))
     if kind is not None:
-        found.setdefault("resource_type", kind)
-    if of is DbtNode and "columns" in found:
-        found["columns"] = columns_in(found["columns"])
-    return found
+        fields.setdefault("resource_type", kind)
+    if of is DbtNode and "columns" in fields:
+        fields["columns"] = columns_in(fields["columns"])
+    return fields
 
 
 @cache

@@ -54,15 +54,15 @@ def _names_in(row: Sequence[str]) -> list[str]:
     >>> _names_in(["id", " id", "", "id"])
     ['id', 'id_2', 'c', 'id_3']
     """
-    found: dict[str, None] = {}
+    names: dict[str, None] = {}
     for number, cell in enumerate(row):
         name = base = cell.strip() or ascii_lowercase[number % 26] * (number // 26 + 1)
         repeated = 1
-        while name in found:
+        while name in names:
             repeated += 1
             name = f"{base}_{repeated}"
-        found[name] = None
-    return list(found)
+        names[name] = None
+    return list(names)
 
 
 def _headers(node: DbtNode, folder: Path | None) -> Iterator[list[str]]:

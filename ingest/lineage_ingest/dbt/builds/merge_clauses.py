@@ -37,10 +37,10 @@ def clauses_of(config: Config, source: str, key: str | None) -> Iterator[str]:
     """Yield the clauses of a MERGE. `source` is the alias of the query's rows, `key` a column that can be inserted."""
     if config.incremental_strategy in _OTHER_STRATEGIES:
         return
-    for one in (config.merge_update_condition, config.matched_condition, config.update_condition):
-        yield from _clause("matched", one, "delete")
-    for one in (config.merge_insert_condition, config.not_matched_condition, config.insert_condition):
-        yield from _insert(one, source, key)
+    for clause in (config.merge_update_condition, config.matched_condition, config.update_condition):
+        yield from _clause("matched", clause, "delete")
+    for clause in (config.merge_insert_condition, config.not_matched_condition, config.insert_condition):
+        yield from _insert(clause, source, key)
     if config.delete_condition:
         yield from _clause("matched", config.delete_condition, "delete")
     yield from _update("matched", config.merge_update_condition, config.merge_update_set_expressions)
@@ -48,23 +48,23 @@ def clauses_of(config: Config, source: str, key: str | None) -> Iterator[str]:
         head = _condition(config.not_matched_by_source_condition)
         yield f"when not matched by source{head} then {config.not_matched_by_source_action.strip()}"
     clauses = config.merge_clauses if isinstance(config.merge_clauses, Mapping) else {}
-    for one in _objects(clauses.get("when_matched")):
-        update = one.get("update")
-        condition = one.get("condition")
+    for clause in _objects(clauses.get("when_matched")):
+        update = clause.get("update")
+        condition = clause.get("condition")
         yield from _clause("matched", condition, "delete")
         yield from _update("matched", condition, update.get("set_expressions") if isinstance(update, Mapping) else None)
-    for one in _objects(clauses.get("when_not_matched")):
-        yield from _not_matched(one, source, key)
+    for clause in _objects(clauses.get("when_not_matched")):
+        yield from _not_matched(clause, source, key)
 
 
-def _not_matched(one: Mapping[str, Any], source: str, key: str | None) -> Iterator[str]:
+def _not_matched(clause: Mapping[str, Any], source: str, key: str | None) -> Iterator[str]:
     """Yield a clause of DuckDB for rows of one side only."""
-    condition, insert = one.get("condition"), one.get("insert")
-    if str(one.get("by") or "").lower() == "source":
-        if one.get("action") == "delete":
+    condition, insert = clause.get("condition"), clause.get("insert")
+    if str(clause.get("by") or "").lower() == "source":
+        if clause.get("action") == "delete":
             yield f"when not matched by source{_condition(condition)} then delete"
         yield from _clause("not matched by source", condition, "delete")
-        yield from _update("not matched by source", condition, one.get("set_expressions"))
+        yield from _update("not matched by source", condition, clause.get("set_expressions"))
     elif isinstance(insert, Mapping) and (columns := _texts(insert.get("columns"))):
         values = ", ".join(_texts(insert.get("values")))
         head = f"when not matched{_condition(condition)} then"

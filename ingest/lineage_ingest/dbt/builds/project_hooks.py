@@ -129,11 +129,11 @@ class HookEffects:
     def digest(self, columns: Mapping[str, tuple[ColumnSchema, ...]]) -> str:
         """Return a digest of all that `resolve` depends on besides its options."""
         read: list[object] = []
-        for one in self.followed.values():
-            hook = one.hook
+        for read_hook in self.followed.values():
+            hook = read_hook.hook
             about = hook.title, hook.kind, hook.session, hook.node.original_file_path, hook.doubts
-            followed = [(found.source, found.span) for found in one.statements]
-            read.append((hook.key, *about, one.texts, one.temporary, followed))
+            followed = [(found.source, found.span) for found in read_hook.statements]
+            read.append((hook.key, *about, read_hook.texts, read_hook.temporary, followed))
         return digest_of(*read, *((name, comparable_columns(listed)) for name, listed in columns.items()))
 
     def resolve(
@@ -145,15 +145,15 @@ class HookEffects:
         tables = [TableSchema(name, listed, exact=True) for name, listed in columns.items() if listed]
         catalog = Catalog(tables, options.naming.dialect)
         resolved = _resolve([self.hooks[key] for key in self.followed], options, catalog)
-        for key, one in self.followed.items():
-            positions = {(found.source, found.span) for found in one.statements}
+        for key, read_hook in self.followed.items():
+            positions = {(found.source, found.span) for found in read_hook.statements}
             statements = [found for found in resolved[key] if (found.source, found.span) in positions]
-            beside = (other for other in self._followed_in(one.hook.session) if other is not one)
+            beside = (other for other in self._followed_in(read_hook.hook.session) if other is not read_hook)
             others = {name for other in beside for name in other.temporary}
             yield replace(
-                one,
+                read_hook,
                 statements=[
-                    _in_doubt(found, (*one.hook.doubts, *temporary_reads(one.hook.title, (found,), others)))
+                    _in_doubt(found, (*read_hook.hook.doubts, *temporary_reads(read_hook.hook.title, (found,), others)))
                     for found in statements
                 ],
             )
@@ -179,14 +179,14 @@ def read_hooks(
     for hook in moving:
         texts = _texts_of(hook)
         statements, problems = [], list(queries[hook.key])
-        for one in resolved[hook.key]:
-            text = _text_of(one, texts)
-            if "{{" not in text and _is_followed(one):
-                statements.append(one)
-                problems += _replaced(hook, one, built)
-            elif "{{" not in text and one.operation == "SELECT" and not one.targets:
+        for statement in resolved[hook.key]:
+            text = _text_of(statement, texts)
+            if "{{" not in text and _is_followed(statement):
+                statements.append(statement)
+                problems += _replaced(hook, statement, built)
+            elif "{{" not in text and statement.operation == "SELECT" and not statement.targets:
                 problems += _calls(hook.title, user_functions(text, options.naming.dialect))
-            elif "{{" in text or not _moves_nothing(one, built):
+            elif "{{" in text or not _moves_nothing(statement, built):
                 problems += steps.unread_statement(hook.title, text)
         if hook.doubts:
             problems += steps.unread_statement(hook.title, hook.raw)
@@ -232,13 +232,13 @@ def tables_of_hooks(hooks: Iterable[Hook], steps: BuildSteps, options: Extractio
     return found
 
 
-def _is_of_tables(one: StatementLineage, text: str, options: ExtractionOptions) -> bool:
+def _is_of_tables(statement: StatementLineage, text: str, options: ExtractionOptions) -> bool:
     """Return whether all that a statement does is to move rows, or to say something about tables."""
-    if user_functions(text, options.naming.dialect) or _temporary_targets(one):
+    if user_functions(text, options.naming.dialect) or _temporary_targets(statement):
         return False
-    if one.operation in _MOVES_NO_ROWS or (one.operation in _REMOVES and one.targets):
-        return one.completeness is not Completeness.NONE
-    return _is_followed(one) or (one.operation == "SELECT" and not one.targets)
+    if statement.operation in _MOVES_NO_ROWS or (statement.operation in _REMOVES and statement.targets):
+        return statement.completeness is not Completeness.NONE
+    return _is_followed(statement) or (statement.operation == "SELECT" and not statement.targets)
 
 
 def _resolve(hooks: Sequence[Hook], options: ExtractionOptions, catalog: Catalog) -> dict[str, list[StatementLineage]]:
@@ -260,21 +260,21 @@ def _text_of(statement: StatementLineage, texts: Mapping[str, str]) -> str:
     return text[span.start : span.end] if span is not None else text
 
 
-def _moves_nothing(one: StatementLineage, built: Collection[str]) -> bool:
+def _moves_nothing(statement: StatementLineage, built: Collection[str]) -> bool:
     """Return whether a statement without edges is known to concern no rows that the project knows."""
-    if one.operation in _REMOVES:
-        return one.target not in built
-    is_other = one.operation.startswith("CREATE_") and one.operation not in ("CREATE_TABLE", "CREATE_VIEW")
-    return is_other and not one.targets and one.completeness is Completeness.FULL
+    if statement.operation in _REMOVES:
+        return statement.target not in built
+    is_other = statement.operation.startswith("CREATE_") and statement.operation not in ("CREATE_TABLE", "CREATE_VIEW")
+    return is_other and not statement.targets and statement.completeness is Completeness.FULL
 
 
-def _is_followed(one: StatementLineage) -> bool:
+def _is_followed(statement: StatementLineage) -> bool:
     """Return whether the edges of a statement say all that it does to tables."""
-    if one.changes or one.altered or one.operation in _NOT_FOLLOWED or not one.targets:
+    if statement.changes or statement.altered or statement.operation in _NOT_FOLLOWED or not statement.targets:
         return False
-    if one.completeness is Completeness.NONE or (one.operation in _REMOVES and not one.edges):
+    if statement.completeness is Completeness.NONE or (statement.operation in _REMOVES and not statement.edges):
         return False
-    names = (*one.targets, *one.sources)
+    names = (*statement.targets, *statement.sources)
     return not any(RunValue.MARK in name for name in names)
 
 

@@ -92,10 +92,10 @@ def _keys_of_builds(config: Config, keys: Sequence[str], adapter: str | None) ->
 
 def _partitions(config: Config) -> Sequence[str]:
     """Return the columns of the partitions; BigQuery's are objects with a field."""
-    found = config.partition_by
-    if isinstance(found, Mapping):
-        found = found.get("field")
-    return _texts(found)
+    partition_by = config.partition_by
+    if isinstance(partition_by, Mapping):
+        partition_by = partition_by.get("field")
+    return _texts(partition_by)
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -117,11 +117,11 @@ def _of_source(expression: str, source: str) -> str:
 
 def _predicates(config: Config, relation: str, dest: str, source: str) -> Iterator[str]:
     """Yield the conditions on the rows that may be replaced; without alias, they are on the table's own columns."""
-    for one in _texts(config.incremental_predicates or config.predicates):
-        if re.search(rf"\b(?:{re.escape(dest)}|{re.escape(source)})\s*\.", one, re.IGNORECASE):
-            yield f"({one})"
+    for predicate in _texts(config.incremental_predicates or config.predicates):
+        if re.search(rf"\b(?:{re.escape(dest)}|{re.escape(source)})\s*\.", predicate, re.IGNORECASE):
+            yield f"({predicate})"
         else:
-            yield f"exists (select 1 from {relation} where {one})"  # noqa: S608  it is never executed
+            yield f"exists (select 1 from {relation} where {predicate})"  # noqa: S608  it is never executed
 
 
 def _changed(config: Config) -> Iterator[str]:

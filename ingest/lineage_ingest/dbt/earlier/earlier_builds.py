@@ -36,16 +36,16 @@ def read_table_columns(
     anew = last.built if last is not None and last.is_full_refresh else frozenset()
     kept = {one.given.key: _keeps(one.table.node) for one in models}
     wanted = [one for one in models if kept[one.given.key] is not None and one.given.key not in anew]
-    found: dict[str, tuple[ColumnSchema, ...]] = {}
+    columns_by_model: dict[str, tuple[ColumnSchema, ...]] = {}
     asked: dict[str, str] = {}
-    for one in wanted:
-        key = one.given.key
+    for model in wanted:
+        key = model.given.key
         if artifacts.is_catalog_of_same_run and key in artifacts.catalog:
-            found[key] = one.table.complete
+            columns_by_model[key] = model.table.complete
         else:
-            asked[key_of(one.given.table)] = key
-    found |= {asked[dataset]: columns for dataset, columns in _stored(store, asked)}
-    return {key: TableColumns(columns, bool(kept[key])) for key, columns in found.items()}
+            asked[key_of(model.given.table)] = key
+    columns_by_model |= {asked[dataset]: columns for dataset, columns in _stored(store, asked)}
+    return {key: TableColumns(columns, bool(kept[key])) for key, columns in columns_by_model.items()}
 
 
 def _stored(store: GraphStore, datasets: Collection[str]) -> Iterator[tuple[str, tuple[ColumnSchema, ...]]]:

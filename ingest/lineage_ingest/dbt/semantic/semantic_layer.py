@@ -54,7 +54,7 @@ def _aggregate(measure: SemanticElement, columns: Mapping[str, str]) -> str:
 
 def with_metric_measures(consumers: Mapping[str, Consumer]) -> dict[str, Consumer]:
     """Return the consumers; what a metric aggregates itself is a measure of its name in the semantic model."""
-    found = dict(consumers)
+    new_consumers = dict(consumers)
     models = {one.name: key for key, one in consumers.items() if one.resource_type == ResourceType.SEMANTIC_MODEL}
     for key, metric in consumers.items():
         own = metric.type_params.metric_aggregation_params
@@ -68,12 +68,14 @@ def with_metric_measures(consumers: Mapping[str, Consumer]) -> dict[str, Consume
             agg_time_dimension=own.agg_time_dimension,
             non_additive_dimension=own.non_additive_dimension,
         )
-        found[model] = found[model].model_copy(update={"measures": (*found[model].measures, measure)})
+        new_consumers[model] = new_consumers[model].model_copy(
+            update={"measures": (*new_consumers[model].measures, measure)}
+        )
         params = metric.type_params.model_copy(update={"measure": MetricInput(name=metric.name)})
         needs = tuple(dict.fromkeys((*metric.depends_on.nodes, model)))
         depends_on = metric.depends_on.model_copy(update={"nodes": needs})
-        found[key] = metric.model_copy(update={"type_params": params, "depends_on": depends_on})
-    return found
+        new_consumers[key] = metric.model_copy(update={"type_params": params, "depends_on": depends_on})
+    return new_consumers
 
 
 def metrics_of(consumer: Consumer) -> tuple[str, ...]:

@@ -178,22 +178,22 @@ def _texts(value: Any) -> Iterator[str]:
     if isinstance(value, str):
         yield value
     elif isinstance(value, Mapping):
-        for one in value.values():
-            yield from _texts(one)
+        for part in value.values():
+            yield from _texts(part)
     elif isinstance(value, Sequence):
-        for one in value:
-            yield from _texts(one)
+        for part in value:
+            yield from _texts(part)
 
 
 def _columns(path: Sequence[str], consumers: Mapping[str, Consumer]) -> Iterator[tuple[str, str]]:
     """Yield the columns that a name may mean: of the models that its last entity identifies, else of all with it."""
     name, entity = path[-1], path[-2] if len(path) > 1 else path[-1]
     sure, others = [], []
-    for key, one in consumers.items():
-        if name not in {each.name for each in (*one.dimensions, *one.entities)}:
+    for key, consumer in consumers.items():
+        if name not in {each.name for each in (*consumer.dimensions, *consumer.entities)}:
             continue
-        kinds = {each.name: each.type for each in one.entities}
-        if one.primary_entity == entity or kinds.get(entity) in _UNIQUE:
+        kinds = {each.name: each.type for each in consumer.entities}
+        if consumer.primary_entity == entity or kinds.get(entity) in _UNIQUE:
             sure.append((key, name))
         elif entity in kinds:
             others.append((key, name))
@@ -203,12 +203,12 @@ def _columns(path: Sequence[str], consumers: Mapping[str, Consumer]) -> Iterator
 def _joins(found: Sequence[_Named], consumer: Consumer, consumers: Mapping[str, Consumer]) -> Iterator[SemanticUse]:
     """Yield the entities by which the models of dimensions are joined to those of the measures."""
     measured = [one for one in _behind(consumer, consumers) if one.measures]
-    for one in found:
-        if one.entity is None or not measured or one.unique_id in {each.unique_id for each in measured}:
+    for dimension in found:
+        if dimension.entity is None or not measured or dimension.unique_id in {each.unique_id for each in measured}:
             continue
-        for side in (consumers[one.unique_id], *measured):
-            if one.entity in {each.name for each in side.entities}:
-                yield SemanticUse(side.unique_id, one.entity, "", Subtype.JOIN)
+        for side in (consumers[dimension.unique_id], *measured):
+            if dimension.entity in {each.name for each in side.entities}:
+                yield SemanticUse(side.unique_id, dimension.entity, "", Subtype.JOIN)
 
 
 def _conversion_joins(consumer: Consumer, consumers: Mapping[str, Consumer]) -> Iterator[SemanticUse]:

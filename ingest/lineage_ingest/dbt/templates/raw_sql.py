@@ -224,19 +224,19 @@ class RawSqlRenderer:
             context = template.new_context(own)
             deque(template.root_render_func(context), maxlen=0)  # a module would lack names that begin with `_`
             macro = context.vars.get(name) or self._unknown(name)
-            found = macro(*values, **named)
+            output = macro(*values, **named)
         except _ReturnedError as returned:
-            found = returned.value
+            output = returned.value
         except Exception:
             if is_own:
                 raise
-            found = "{{"
-        is_text = isinstance(found, (str, self._environment.undefined))
+            output = "{{"
+        is_text = isinstance(output, (str, self._environment.undefined))
         # A list of names is a guess if anything was guessed on the way; a number shapes no lineage.
-        is_number = isinstance(found, (int, float))
-        is_guess = "{{" in str(found) if is_text else len(self._open[-1].doubts) > before and not is_number
+        is_number = isinstance(output, (int, float))
+        is_guess = "{{" in str(output) if is_text else len(self._open[-1].doubts) > before and not is_number
         if is_own or not is_guess:
-            return found
+            return output
         del self._open[-1].doubts[before:]
         return self._unknown_of(package, name)(*values, **named)
 

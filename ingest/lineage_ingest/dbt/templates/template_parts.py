@@ -42,18 +42,18 @@ def control_blocks(text: str) -> list[str]:
     >>> control_blocks("select a {% for x in y %}, {% if x %}b{% endif %}{% endfor %} from t {% set z = 1 %}")
     ['{% for x in y %}, {% if x %}b{% endif %}{% endfor %}', '{% set z = 1 %}']
     """
-    found: list[str] = []
+    blocks: list[str] = []
     depth, start = 0, 0
     for tag in _TAG.finditer(text):
         is_whole = tag[2] == "do" or (tag[2] == "set" and not tag[1] and _ASSIGNS.search(tag[3]) is not None)
         if is_whole:
             if not depth:
-                found.append(tag[0])
+                blocks.append(tag[0])
         elif not tag[1]:
             start = start if depth else tag.start()
             depth += 1
         elif depth:
             depth -= 1
             if not depth:
-                found.append(text[start : tag.end()])
-    return [*found, text[start:]] if depth else found
+                blocks.append(text[start : tag.end()])
+    return [*blocks, text[start:]] if depth else blocks

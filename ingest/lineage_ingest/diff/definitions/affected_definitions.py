@@ -18,19 +18,17 @@ def affected_definitions(base: ProjectRevision, head: ProjectRevision) -> set[st
     """
     if base.naming != head.naming:
         return {*base.definitions, *head.definitions}
-    found = base.definitions.keys() ^ head.definitions.keys()
-    found |= {
-        key for key, one in base.definitions.items() if key not in found and not one.is_same(head.definitions[key])
-    }
+    keys = base.definitions.keys() ^ head.definitions.keys()
+    keys |= {key for key, one in base.definitions.items() if key not in keys and not one.is_same(head.definitions[key])}
     names = {name for name in base.tables.keys() | head.tables.keys() if base.tables.get(name) != head.tables.get(name)}
     sides = [(side, _LikelyReaders(side.definitions.values())) for side in (base, head)]
-    left = list(found)
+    left = list(keys)
     while names or left:
         names.update(side.definitions[key].name for key in left for side, _ in sides if key in side.definitions)
-        left = [key for name in names for _, readers in sides for key in readers.of(name) if key not in found]
-        found.update(left)
+        left = [key for name in names for _, readers in sides for key in readers.of(name) if key not in keys]
+        keys.update(left)
         names = set()
-    return found
+    return keys
 
 
 class _LikelyReaders:

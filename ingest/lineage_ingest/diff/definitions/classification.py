@@ -112,7 +112,7 @@ def compare_forms(
     `is_moved`: a table of another name was moved, by whatever decides names; else the environment may be another one.
     """
     renamed = _renamed_tables(base, head)
-    found: dict[str, TableDiff] = {}
+    diffs: dict[str, TableDiff] = {}
     for key, form in head.items():
         earlier = base.get(renamed.get(key, key))
         diff = _added(form) if earlier is None else _compared(earlier, form)
@@ -124,7 +124,7 @@ def compare_forms(
         elif earlier is not None and is_moved and earlier.definition.name != form.definition.name:
             diff = replace(diff, effect=TableEffect.RENAMED, earlier=earlier.definition.name,
                            rebuild=_rebuild(form, "it is renamed"))  # fmt: skip
-        upstream = tuple(one for one in form.reads if one in found and found[one].is_content)
+        upstream = tuple(one for one in form.reads if one in diffs and diffs[one].is_content)
         if (
             earlier is not None
             and diff.effect is TableEffect.AFFECTED
@@ -135,19 +135,19 @@ def compare_forms(
             why = diff.rebuild and "its definition is edited"
             diff = replace(diff, effect=TableEffect.CHANGED, columns=own, rebuild=why)
         before = earlier.definition.name if earlier is not None else None
-        found[key] = replace(diff, upstream=upstream, name_before=before)
-    _rebuild_for_positions(base, head, renamed, found)
-    _rebuild_for_names(head, found)
+        diffs[key] = replace(diff, upstream=upstream, name_before=before)
+    _rebuild_for_positions(base, head, renamed, diffs)
+    _rebuild_for_names(head, diffs)
     if dialect in _DROPS_VIEWS:
-        _recreate_views(head, found)
+        _recreate_views(head, diffs)
     for key, form in base.items():
         if key not in head and key not in renamed.values():
-            found[key] = _removed(form)
-    return found
+            diffs[key] = _removed(form)
+    return diffs
 
 
 def _rebuild_for_positions(
-    base: Mapping[str, Form], head: Mapping[str, Form], renamed: Mapping[str, str], found: dict[str, TableDiff]
+    base: Mapping[str, Form], head: Mapping[str, Form], renamed: Mapping[str, str], diffs: dict[str, TableDiff]
 ) -> None:
     """Mark the tables whose columns are in another order, where one that reads them differs for it.
 
@@ -156,7 +156,7 @@ def _rebuild_for_positions(
     positional: set[str] = set()
     for key, form in reversed(list(head.items())):  # readers first
         earlier = base.get(renamed.get(key, key))
-        matters = earlier is not None and (found[key].is_content or key in positional)
+        matters = earlier is not None and (diffs[key].is_content or key in positional)
         if earlier is None or not matters:
             continue
         # What is compared as a whole may read by position: what it is made of contains the order.
@@ -166,14 +166,14 @@ def _rebuild_for_positions(
         earlier = base.get(renamed.get(key, key))
         if earlier is None or not _is_reordered(earlier, form):
             continue
-        diff = found[key]
+        diff = diffs[key]
         if key in positional:
             edited = {TableEffect.COSMETIC: TableEffect.CHANGED, TableEffect.UNCHANGED: TableEffect.AFFECTED}
             effect = edited.get(diff.effect, diff.effect)
             why = diff.rebuild or _rebuild(form, "its columns are in another order, and a reader depends on it")
             refresh = form.definition.build.is_kept
             diff = replace(diff, effect=effect, rebuild=why, full_refresh=diff.full_refresh or refresh)
-        found[key] = replace(diff, reasons=(*diff.reasons, ORDER_OF_COLUMNS))
+        diffs[key] = replace(diff, reasons=(*diff.reasons, ORDER_OF_COLUMNS))
 
 
 _NAMES_TABLE = frozenset(("alias", "schema", "database", "target_schema", "target_database"))
@@ -185,13 +185,13 @@ def _naming_settings(form: Form) -> list[tuple[str, str]]:
     return sorted(one for one in every if one[0] in _NAMES_TABLE)
 
 
-def _rebuild_for_names(head: Mapping[str, Form], found: dict[str, TableDiff]) -> None:
+def _rebuild_for_names(head: Mapping[str, Form], diffs: dict[str, TableDiff]) -> None:
     """Mark the views over what has another name: as they were created, they read the table of the old name."""
     for key, form in head.items():
-        diff = found[key]
-        is_moved = any(found[one].effect is TableEffect.RENAMED for one in form.reads if one in found)
+        diff = diffs[key]
+        is_moved = any(diffs[one].effect is TableEffect.RENAMED for one in form.reads if one in diffs)
         if diff.rebuild is None and diff.build is Build.VIEW and is_moved:
-            found[key] = replace(diff, rebuild="what it reads has another name")
+            diffs[key] = replace(diff, rebuild="what it reads has another name")
 
 
 def _own_in_order(form: Form) -> tuple[object, ...]:
@@ -362,8 +362,8 @@ def _columns(base: Form, head: Form, rows: bool, own_rows: bool, differing_text:
     for name, value in after.items():
         types = base.definition.types.get(renamed.get(name, name)), head.definition.types.get(name)
         if name in renamed:
-            found = [ColumnEffect.RENAMED, *_value_effects(before[renamed[name]], value, types), *every]
-            yield ColumnDiff(name, tuple(found), differing_text, renamed[name], types)
+            column_effects = [ColumnEffect.RENAMED, *_value_effects(before[renamed[name]], value, types), *every]
+            yield ColumnDiff(name, tuple(column_effects), differing_text, renamed[name], types)
         elif name not in before:  # of an unedited definition: a column of its `SELECT *`
             was = base.full.find(name) if name != "*" else None  # it may have been one of the further columns
             if was is not None and was.digest == value.digest:
@@ -373,16 +373,16 @@ def _columns(base: Form, head: Form, rows: bool, own_rows: bool, differing_text:
             yield ColumnDiff(name, (ColumnEffect.ADDED, *every), differing_text)
         else:
             earlier = before[name]
-            found = [*_value_effects(earlier, value, types), *every]
-            if not found and differing_text:
-                found = [ColumnEffect.COSMETIC]
-            if not found:
+            column_effects = [*_value_effects(earlier, value, types), *every]
+            if not column_effects and differing_text:
+                column_effects = [ColumnEffect.COSMETIC]
+            if not column_effects:
                 continue
             one, other = own_before.get(name), own_after.get(name)
             is_own = own_rows or one is None or other is None or one.digest != other.digest
             if value.type != earlier.type and types == (None, None):
                 types = earlier.type, value.type
-            yield ColumnDiff(name, tuple(dict.fromkeys(found)), is_own, types=types)
+            yield ColumnDiff(name, tuple(dict.fromkeys(column_effects)), is_own, types=types)
     for name, value in before.items():
         if name in after or name in renamed.values():
             continue
@@ -440,9 +440,9 @@ def _renamed_columns(
     return found
 
 
-def _recreate_views(head: Mapping[str, Form], found: dict[str, TableDiff]) -> None:
+def _recreate_views(head: Mapping[str, Form], diffs: dict[str, TableDiff]) -> None:
     """Mark the views over what is rebuilt: the database drops them with it."""
     for key, form in head.items():
-        diff = found[key]
-        if diff.rebuild is None and diff.build is Build.VIEW and any(found[one].rebuild for one in form.reads):
-            found[key] = replace(diff, rebuild="the database drops it with what it reads")
+        diff = diffs[key]
+        if diff.rebuild is None and diff.build is Build.VIEW and any(diffs[one].rebuild for one in form.reads):
+            diffs[key] = replace(diff, rebuild="the database drops it with what it reads")

@@ -59,12 +59,12 @@ def compare_projects(
 
 def _needed(base: ProjectForms, head: ProjectForms, keys: Collection[str]) -> set[str]:
     """Return these keys and those of all that they read in either revision: what is compared must be there in both."""
-    found = set(keys)
+    closure = set(keys)
     while True:
-        needed = found.union(base.in_order(found), head.in_order(found))
-        if needed == found:
-            return found
-        found = needed
+        needed = closure.union(base.in_order(closure), head.in_order(closure))
+        if needed == closure:
+            return closure
+        closure = needed
 
 
 def _built(forms: Mapping[str, Form], *, is_built: bool) -> dict[str, Form]:

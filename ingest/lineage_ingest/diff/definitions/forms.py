@@ -255,12 +255,12 @@ def _with_history(first: TableForm, later: TableForm, merged: list[ValueForm], k
 
     def both(name: str, value: ValueForm) -> ValueForm:
         other = later.find(name)
-        found = other if other is not None else ValueForm(digest("missing", later.content))
+        later_value = other if other is not None else ValueForm(digest("missing", later.content))
         return ValueForm(
-            digest(kind, value.digest, found.digest),
-            digest(kind, value.before_cast, found.before_cast),
+            digest(kind, value.digest, later_value.digest),
+            digest(kind, value.before_cast, later_value.before_cast),
             value.type,
-            max(value.stability, found.stability),
+            max(value.stability, later_value.stability),
         )
 
     return TableForm(

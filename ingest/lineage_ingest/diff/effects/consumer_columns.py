@@ -29,28 +29,28 @@ class ConsumerColumns:
         return self._found[key]
 
     def _read_by(self, key: str) -> Mapping[str, Columns]:
-        one = self._consumers.get(key)
-        if one is None:
+        consumer = self._consumers.get(key)
+        if consumer is None:
             return {}
-        if one.resource_type == ResourceType.SEMANTIC_MODEL:
+        if consumer.resource_type == ResourceType.SEMANTIC_MODEL:
             return {key: None}
-        if one.resource_type in (ResourceType.METRIC, ResourceType.SAVED_QUERY):
-            return self._named_by(one) if self._is_known(one) else dict.fromkeys(self._models_below(key))
-        return _merged(map(self.read_by, one.depends_on.nodes))
+        if consumer.resource_type in (ResourceType.METRIC, ResourceType.SAVED_QUERY):
+            return self._named_by(consumer) if self._is_known(consumer) else dict.fromkeys(self._models_below(key))
+        return _merged(map(self.read_by, consumer.depends_on.nodes))
 
-    def _is_known(self, one: Consumer) -> bool:
+    def _is_known(self, consumer: Consumer) -> bool:
         """Return whether all is found that a metric or saved query names."""
-        if one.type == "conversion":  # its properties, which must be constant, are not read
+        if consumer.type == "conversion":  # its properties, which must be constant, are not read
             return False
-        is_query = one.resource_type == ResourceType.SAVED_QUERY
-        named = one.query_params.metrics if is_query else (each.name for each in one.type_params.inputs())
-        wanted, found = set(named), {name for _, name, _ in inputs_of(one, self._consumers)}
-        return bool(wanted) and wanted == found and finds_all_uses(one, self._consumers)
+        is_query = consumer.resource_type == ResourceType.SAVED_QUERY
+        named = consumer.query_params.metrics if is_query else (each.name for each in consumer.type_params.inputs())
+        wanted, found = set(named), {name for _, name, _ in inputs_of(consumer, self._consumers)}
+        return bool(wanted) and wanted == found and finds_all_uses(consumer, self._consumers)
 
-    def _named_by(self, one: Consumer) -> Mapping[str, Columns]:
-        places = {(key, column) for key, column, _ in inputs_of(one, self._consumers)}
-        places |= {(use.unique_id, use.column) for use in uses_of(one, self._consumers)}
-        places |= {*times_of(one, self._consumers)}
+    def _named_by(self, consumer: Consumer) -> Mapping[str, Columns]:
+        places = {(key, column) for key, column, _ in inputs_of(consumer, self._consumers)}
+        places |= {(use.unique_id, use.column) for use in uses_of(consumer, self._consumers)}
+        places |= {*times_of(consumer, self._consumers)}
         return _merged(
             {key: frozenset((column.lower(),))}
             if self._consumers[key].resource_type == ResourceType.SEMANTIC_MODEL
@@ -62,17 +62,17 @@ class ConsumerColumns:
         """Return the semantic models that a consumer needs, itself or by way of others."""
         seen, waiting = set[str](), [key]
         while waiting:
-            one = waiting.pop()
-            if one not in seen and one in self._consumers:
-                seen.add(one)
-                waiting += self._consumers[one].depends_on.nodes
+            unique_id = waiting.pop()
+            if unique_id not in seen and unique_id in self._consumers:
+                seen.add(unique_id)
+                waiting += self._consumers[unique_id].depends_on.nodes
         return {one for one in seen if self._consumers[one].resource_type == ResourceType.SEMANTIC_MODEL}
 
 
 def _merged(parts: Iterable[Mapping[str, Columns]]) -> Mapping[str, Columns]:
-    found: dict[str, Columns] = {}
+    columns_by_key: dict[str, Columns] = {}
     for part in parts:
         for key, columns in part.items():
-            known = found.get(key, frozenset())
-            found[key] = None if columns is None or known is None else known | columns
-    return found
+            known = columns_by_key.get(key, frozenset())
+            columns_by_key[key] = None if columns is None or known is None else known | columns
+    return columns_by_key

@@ -66,7 +66,7 @@ def affected_consumers(
     edited = {key for key, (section, node) in nodes.items() if key in before
               and _definition(section, before[key][1]) != _definition(section, node)}  # fmt: skip
     models = _SemanticModels(base, head, tables, moved.keys())
-    found = []
+    consumers = []
     for key, (_, node) in nodes.items():
         read = columns.read_by(key)
         below = _below(head, nodes, key, partial(models.is_reached, read))
@@ -74,10 +74,10 @@ def affected_consumers(
         reads |= {str(nodes[one][1].get("name")) for one in below & edited if one != key}
         reads |= {moved[one] for one in below & moved.keys()}
         if reads or key in edited:
-            found.append(_affected(head, key, node, sorted(reads), "edited" if key in edited else None))
+            consumers.append(_affected(head, key, node, sorted(reads), "edited" if key in edited else None))
     gone = (key for key in before if key not in nodes)
-    found += (_affected(base, key, before[key][1], (), "removed") for key in gone)
-    return sorted(found, key=lambda one: (one.kind, one.name, one.key))
+    consumers += (_affected(base, key, before[key][1], (), "removed") for key in gone)
+    return sorted(consumers, key=lambda one: (one.kind, one.name, one.key))
 
 
 class _SemanticModels:
@@ -197,12 +197,12 @@ def _below(
     seen: set[str] = set()
     stack = [key]
     while stack:
-        one = stack.pop()
-        if one in seen or not is_reached(one):
+        node_key = stack.pop()
+        if node_key in seen or not is_reached(node_key):
             continue
-        seen.add(one)
-        if one in nodes:
-            stack += manifest.needs_of(nodes[one][1])
+        seen.add(node_key)
+        if node_key in nodes:
+            stack += manifest.needs_of(nodes[node_key][1])
     return seen
 
 

@@ -48,12 +48,12 @@ class ProjectEdges:
     def missing(self) -> set[MissingRead]:
         """Return the reads of columns that do not exist."""
         return {
-            MissingRead(table, one.name, str(problem.message))
+            MissingRead(table, reference.name, str(problem.message))
             for table, statement in self.statements
-            for one in statement.unresolved
-            if one.code is DiagnosticCode.UNKNOWN_COLUMN
+            for reference in statement.unresolved
+            if reference.code is DiagnosticCode.UNKNOWN_COLUMN
             for problem in statement.diagnostics
-            if problem.code is one.code and problem.span == one.span
+            if problem.code is reference.code and problem.span == reference.span
         }
 
     def carriers(self, starts: Collection[Place]) -> dict[Place, Place]:
@@ -64,15 +64,15 @@ class ProjectEdges:
                 if edge.kind is EdgeKind.CONTRIBUTES and not edge.masking and isinstance(edge.target, ColumnRef):
                     source = (edge.source.table or "", str(edge.source.column))
                     below.setdefault(source, []).append((table, str(edge.target.column)))
-        found: dict[Place, Place] = {}
+        carriers: dict[Place, Place] = {}
         stack = list(starts)
         while stack:
             place = stack.pop()
             for target in below.get(place, ()):
-                if target not in found and target not in starts:
-                    found[target] = place
+                if target not in carriers and target not in starts:
+                    carriers[target] = place
                     stack.append(target)
-        return found
+        return carriers
 
     def readers(self, table: str, column: str) -> Iterator[str]:
         """Yield the tables whose SQL reads a column, for its value or as a condition."""

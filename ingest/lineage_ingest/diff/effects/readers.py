@@ -125,22 +125,22 @@ def _reach(store: GraphStore, revision: Revision, table: TableDiff, own: Collect
     if not everything:
         starts = [Target(one, f"{name}.{columns[one]}", key, columns[one]) for one in keys]
     answer = impact(store, starts, TraversalOptions())
-    found: dict[str, list[str]] = {}
+    columns_by_dataset: dict[str, list[str]] = {}
     for one in answer.outlines:
-        found.setdefault(one.dataset, []).append(one.key)
+        columns_by_dataset.setdefault(one.dataset, []).append(one.key)
     hops = {one.key: one.hops for one in answer.datasets}
-    possibly = {one.dataset: one.hops for one in answer.possibly_affected if one.dataset not in found}
-    stored = {one.key: one for one in store.datasets(sorted({*found, *possibly} - {key}))}
+    possibly = {one.dataset: one.hops for one in answer.possibly_affected if one.dataset not in columns_by_dataset}
+    stored = {one.key: one for one in store.datasets(sorted({*columns_by_dataset, *possibly} - {key}))}
     downstream = tuple(
         DownstreamDataset(
-            one.display_name,
-            str(one.kind),
-            tuple(sorted(_column_name(column) for column in found.get(one.key, ()))),
-            hops.get(one.key, possibly.get(one.key, 0)),
-            one.key not in own,
-            one.tags,
+            dataset.display_name,
+            str(dataset.kind),
+            tuple(sorted(_column_name(column) for column in columns_by_dataset.get(dataset.key, ()))),
+            hops.get(dataset.key, possibly.get(dataset.key, 0)),
+            dataset.key not in own,
+            dataset.tags,
         )
-        for one in sorted(stored.values(), key=lambda one: (hops.get(one.key, possibly.get(one.key, 0)), one.name))
+        for dataset in sorted(stored.values(), key=lambda one: (hops.get(one.key, possibly.get(one.key, 0)), one.name))
     )
     usage = total_usage(store.usages([key]))
     watched = [key, *(one for one in stored if one in own)]
@@ -181,11 +181,11 @@ def _log_readers(
 def _read_columns(store: GraphStore, columns: Mapping[str, str], own: Collection[str]) -> frozenset[str]:
     """Return which columns something outside of the project reads: by an edge, or in a query of a log."""
     used = {one.of for one in store.usages(sorted(columns)) if one.reads}
-    found = {columns[key] for key in used if key in columns}
+    names = {columns[key] for key in used if key in columns}
     for key, name in columns.items():
-        if name in found:
+        if name in names:
             continue
         answer = impact(store, Target(key, name, dataset_of(key), name), TraversalOptions(max_hops=1))
         if any(one.dataset not in own for one in answer.outlines):
-            found.add(name)
-    return frozenset(found)
+            names.add(name)
+    return frozenset(names)

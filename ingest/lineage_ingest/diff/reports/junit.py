@@ -17,15 +17,15 @@ def diff_to_junit(diff: ProjectDiff, fail_on: Sequence[FailCondition] = ()) -> s
     failures = 0
     for condition in FailCondition:
         case = ElementTree.SubElement(suite, "testcase", classname="lineage diff", name=f"no {condition}")
-        found = [visible(text) for _, text in diff.failures([condition])]
-        if not found:
+        texts = [visible(text) for _, text in diff.failures([condition])]
+        if not texts:
             continue
         if condition in fail_on:
             failures += 1
-            failed = ElementTree.SubElement(case, "failure", message=f"{len(found)} found", type=str(condition))
-            failed.text = "\n".join(found)
+            failed = ElementTree.SubElement(case, "failure", message=f"{len(texts)} found", type=str(condition))
+            failed.text = "\n".join(texts)
         else:
-            ElementTree.SubElement(case, "system-out").text = "\n".join(found)
+            ElementTree.SubElement(case, "system-out").text = "\n".join(texts)
     errors = list(diff.errors) or (
         ["nothing was compared: neither side has tables"] if diff.is_empty and fail_on else []
     )

@@ -37,18 +37,18 @@ def _lines(diff: ProjectDiff) -> Iterator[str]:
     if diff.consumers:
         yield "**Dashboards and other consumers**"
         yield ""
-        for one in diff.consumers[:_ROWS]:
-            name = f"[{_text(one.name)}](<{_link(one.url)}>)" if one.url else _text(one.name)
-            owner = f", owner {_text(one.owner)}" if one.owner else ""
-            yield f"- {one.kind.replace('_', ' ')} {name}{owner}: {_text(one.effect)}"
+        for consumer in diff.consumers[:_ROWS]:
+            name = f"[{_text(consumer.name)}](<{_link(consumer.url)}>)" if consumer.url else _text(consumer.name)
+            owner = f", owner {_text(consumer.owner)}" if consumer.owner else ""
+            yield f"- {consumer.kind.replace('_', ' ')} {name}{owner}: {_text(consumer.effect)}"
         yield from _rest(len(diff.consumers))
         yield ""
-    found = list(what_else(diff))
-    if found:
+    lines = list(what_else(diff))
+    if lines:
         yield "**Look at this**"
         yield ""
-        yield from (f"- {_text(line)}" for line in found[:_ROWS])
-        yield from _rest(len(found))
+        yield from (f"- {_text(line)}" for line in lines[:_ROWS])
+        yield from _rest(len(lines))
         yield ""
     yield from _rebuild(diff)
     if diff.cosmetic:

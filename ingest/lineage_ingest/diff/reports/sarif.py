@@ -97,9 +97,9 @@ def _of_table(table: TableDiff, fail_on: set[FailCondition]) -> Iterator[dict[st
 
 
 def _result(table: TableDiff | None, rule: str, level: str, text: str, subject: str) -> dict[str, Any]:
-    found: dict[str, Any] = {"ruleId": rule, "level": level, "message": {"text": visible(text)}}
+    result: dict[str, Any] = {"ruleId": rule, "level": level, "message": {"text": visible(text)}}
     if table is not None and table.source:
         place = {"artifactLocation": {"uri": quote(table.source)}, "region": {"startLine": 1}}
-        found["locations"] = [{"physicalLocation": place}]
-    found["partialFingerprints"] = {"lineage/v1": f"{table.key if table else ''}#{visible(subject)}#{rule}"}
-    return found
+        result["locations"] = [{"physicalLocation": place}]
+    result["partialFingerprints"] = {"lineage/v1": f"{table.key if table else ''}#{visible(subject)}#{rule}"}
+    return result

@@ -104,14 +104,14 @@ def written_by_hooks(
     after = head.followed(lambda key, words: key in edited or key in of_nodes or not names.isdisjoint(words))
     for key in dict.fromkeys((*after, *before)):
         sides = [found[key] for found in (after, before) if key in found]
-        one = sides[0]
+        read_hook = sides[0]
         written = dict.fromkeys(name for side in sides for name in side.writes)
         outside = [name for name in written if name not in edited_tables]
-        is_edited = key in edited and (len(sides) == 1 or one.texts != sides[1].texts)
-        if outside and (is_edited or key in of_nodes or not set(edited_tables).isdisjoint(one.reads)):
+        is_edited = key in edited and (len(sides) == 1 or read_hook.texts != sides[1].texts)
+        if outside and (is_edited or key in of_nodes or not set(edited_tables).isdisjoint(read_hook.reads)):
             listed = name_list(outside, 5)
             said = f"writes {listed}" if key in after else f"wrote {listed} before this change"
-            yield f"{one.hook.title} {said}: what reads that is neither listed nor built again"
+            yield f"{read_hook.hook.title} {said}: what reads that is neither listed nor built again"
 
 
 def _keys_of(unique_id: str, known: Collection[str]) -> Iterator[str]:

@@ -150,17 +150,17 @@ def _relations_of(request: ProjectRequest) -> dict[str, str]:
 def _without_needless_casts(side: Revision, base: Revision) -> Revision:
     """Return a side without the types of new contracts that the columns had before, without a contract."""
     changed = {}
-    for key, one in side.project.definitions.items():
+    for key, definition in side.project.definitions.items():
         twin = base.project.definitions.get(key)
-        if not one.contract or twin is None:
+        if not definition.contract or twin is None:
             continue
         kept = {
             name: kind
-            for name, kind in one.contract.items()
+            for name, kind in definition.contract.items()
             if name in twin.contract or name not in twin.types or not is_same_type(kind, twin.types[name])
         }
-        if kept != one.contract:
-            changed[key] = replace(one, contract=kept)
+        if kept != definition.contract:
+            changed[key] = replace(definition, contract=kept)
     if not changed:
         return side
     definitions = {**side.project.definitions, **changed}

@@ -44,13 +44,13 @@ class RunValues:
             return sql
         return _INSTANT.sub(lambda found: found[0] if found[0] in text else self._without_time(found), sql)
 
-    def _without_time(self, found: re.Match[str]) -> str:
+    def _without_time(self, match: re.Match[str]) -> str:
         try:
-            day = date(int(found[1]), int(found[3]), int(found[4]))
+            day = date(int(match[1]), int(match[3]), int(match[4]))
         except ValueError:
-            return found[0]
+            return match[0]
         is_of_run = self._day is not None and -2 <= (day - self._day).days <= 1  # anywhere, and a run of some hours
-        return _DIGIT.sub("0", found[0]) if is_of_run else found[0]
+        return _DIGIT.sub("0", match[0]) if is_of_run else match[0]
 
     @cached_property
     def _invocation(self) -> str:

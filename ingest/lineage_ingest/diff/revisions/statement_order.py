@@ -38,14 +38,14 @@ def orders_that_count(statements: Sequence[tuple[str, StatementPurpose]]) -> dic
                 views[statement.table] = statement.reads
         elif statement.purpose is Purpose.CONTEXT:
             contexts[source].add(number, statement)
-    found: dict[str, list[Part]] = defaultdict(list)
+    orders_by_table: dict[str, list[Part]] = defaultdict(list)
     altered: dict[str, dict[str, None]] = defaultdict(dict)
     for number, (source, statement) in enumerate(statements):
         if statement.table is None:
             continue
         context = contexts.get(source)
         if context is not None and context.numbers[-1] > number:
-            found[statement.table].append(context.before(number))
+            orders_by_table[statement.table].append(context.before(number))
         if statement.is_view:  # it is read later
             continue
         for name in _tables_read(statement.reads, views):
@@ -53,11 +53,12 @@ def orders_that_count(statements: Sequence[tuple[str, StatementPurpose]]) -> dic
             if line is None or name == statement.table or not (earlier := line.before(number)):
                 continue
             if line.last > number:
-                found[statement.table].append([name, earlier])
+                orders_by_table[statement.table].append([name, earlier])
                 if line.last_altering > number:
                     altered[statement.table][name] = None
     return {
-        table: StatementOrder(digest("order", orders), tuple(altered.get(table, ()))) for table, orders in found.items()
+        table: StatementOrder(digest("order", orders), tuple(altered.get(table, ())))
+        for table, orders in orders_by_table.items()
     }
 
 

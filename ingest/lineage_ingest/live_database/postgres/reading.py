@@ -223,14 +223,14 @@ class _CatalogReader:
 
     def _relations(self) -> tuple[dict[int, LiveRelation], set[int]]:
         """Return the relations by oid, and those of them that belong to extensions."""
-        found: dict[int, LiveRelation] = {}
+        relations: dict[int, LiveRelation] = {}
         of_extensions: set[int] = set()
         for oid, schema, name, kind, owner, comment, is_of_extension in self._session.stream(_RELATIONS):
             if is_of_extension:
                 of_extensions.add(oid)
-            found[oid] = LiveRelation(oid, schema, name, RelationKind(kind), owner, comment)
-            self._notify("reading", len(found), None)
-        return found, of_extensions
+            relations[oid] = LiveRelation(oid, schema, name, RelationKind(kind), owner, comment)
+            self._notify("reading", len(relations), None)
+        return relations, of_extensions
 
     def _with_columns(self, relations: dict[int, LiveRelation]) -> dict[int, LiveRelation]:
         columns: dict[int, list[LiveColumn]] = defaultdict(list)
@@ -270,11 +270,11 @@ class _CatalogReader:
         of_columns = {oid for oid, number in readers if number}
         found = {}
         for oid, relation in relations.items():
-            one = relation
+            new_relation = relation
             if oid in of_columns:
-                columns = (replace(c, readers=tuple(readers.get((oid, c.number), ()))) for c in one.columns)
-                one = replace(one, columns=tuple(columns))
-            found[oid] = replace(one, readers=tuple(readers.get((oid, 0), ())))
+                columns = (replace(c, readers=tuple(readers.get((oid, c.number), ()))) for c in new_relation.columns)
+                new_relation = replace(new_relation, columns=tuple(columns))
+            found[oid] = replace(new_relation, readers=tuple(readers.get((oid, 0), ())))
         return found
 
     def _names_by_relation(self, query: str, what: str) -> dict[int, tuple[str, ...]]:

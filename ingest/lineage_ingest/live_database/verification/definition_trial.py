@@ -133,23 +133,23 @@ class _Trial:
                 results.append((statement, definition))
             elif definition is not None:
                 waiting.append(definition)
-        for one in waiting:
-            self._note_version(one.statement.target or "", one.target, one.columns)
+        for candidate in waiting:
+            self._note_version(candidate.statement.target or "", candidate.target, candidate.columns)
         total, reasons = len(waiting), dict[int, str]()
         while waiting:
             left = []
             for definition in waiting:
-                found = self._attempt(definition)
-                if isinstance(found, str):
+                outcome = self._attempt(definition)
+                if isinstance(outcome, str):
                     left.append(definition)
-                    reasons[id(definition)] = found
+                    reasons[id(definition)] = outcome
                 else:
-                    results.append((definition.statement, found))
+                    results.append((definition.statement, outcome))
                     self._progress(len(results), total)
             if len(left) == len(waiting):
-                for one in left:
-                    view = ComparedView(one.name, ViewVerdict.REJECTED, reason=reasons[id(one)])
-                    results.append((one.statement, view))
+                for candidate in left:
+                    view = ComparedView(candidate.name, ViewVerdict.REJECTED, reason=reasons[id(candidate)])
+                    results.append((candidate.statement, view))
                 break
             waiting = left
         return VerificationReport(tuple(view for _, view in results)), results

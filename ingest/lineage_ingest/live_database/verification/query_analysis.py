@@ -124,20 +124,20 @@ class _TreeAnalysis:
             return ReadColumns()
         self._open.add(key)
         cut = self._cut
-        found = ReadColumns()
+        reads = ReadColumns()
         if query["setOperations"] is not None:
-            self._add_branches(found, scope, query["setOperations"], number, only_may=False)
+            self._add_branches(reads, scope, query["setOperations"], number, only_may=False)
         else:
             entry = next((one for one in _outputs(query) if one.number("resno") == number), None)
             if entry is None:  # a column of SEARCH or CYCLE
                 for other in _outputs(query):
-                    found.add(self.output(scope, other.number("resno")), only_may=True)
+                    reads.add(self.output(scope, other.number("resno")), only_may=True)
             else:
-                self._add(found, scope, entry["expr"])
+                self._add(reads, scope, entry["expr"])
         self._open.discard(key)
         if cut == self._cut:
-            self._known[key] = found
-        return found
+            self._known[key] = reads
+        return reads
 
     def rows(self, scope: _Scope) -> set[BaseColumn]:
         """Return the columns that decide which rows the innermost query has."""
@@ -145,16 +145,16 @@ class _TreeAnalysis:
         if id(query) in self._rows_open:
             return set()
         self._rows_open.add(id(query))
-        found = ReadColumns()
+        reads = ReadColumns()
         for clause in _ROW_CLAUSES:
-            self._add(found, scope, query[clause])
+            self._add(reads, scope, query[clause])
         ordered = {
             one.number("tleSortGroupRef") for clause in _ORDERING_CLAUSES for one in query.listed(clause)
         }  # fmt: skip
         for entry in query.listed("targetList"):
             if entry.number("ressortgroupref") in ordered:
-                self._add(found, scope, entry["expr"])
-        rows = found.every
+                self._add(reads, scope, entry["expr"])
+        rows = reads.every
         for number in _in_from(query["jointree"], query["setOperations"]):
             rows |= self._rows_of(scope, query["rtable"][number - 1])
         self._rows_open.discard(id(query))
@@ -176,14 +176,14 @@ class _TreeAnalysis:
 
     # Values
 
-    def _add_branches(self, found: ReadColumns, scope: _Scope, node: TreeNode, number: int, *, only_may: bool) -> None:
+    def _add_branches(self, reads: ReadColumns, scope: _Scope, node: TreeNode, number: int, *, only_may: bool) -> None:
         """Add an output column of each branch of a set operation."""
         if node.tag == "RANGETBLREF":
             item = scope[-1]["rtable"][node.number("rtindex") - 1]
-            found.add(self.output((*scope, item["subquery"]), number), only_may=only_may)
+            reads.add(self.output((*scope, item["subquery"]), number), only_may=only_may)
             return
-        self._add_branches(found, scope, node["larg"], number, only_may=only_may)
-        self._add_branches(found, scope, node["rarg"], number, only_may=only_may or node.number("op") == _EXCEPT)
+        self._add_branches(reads, scope, node["larg"], number, only_may=only_may)
+        self._add_branches(reads, scope, node["rarg"], number, only_may=only_may or node.number("op") == _EXCEPT)
 
     def _add(self, found: ReadColumns, scope: _Scope, expression: Any, *, only_may: bool = False) -> None:
         """Add what an expression reads."""
@@ -220,43 +220,43 @@ class _TreeAnalysis:
         number = node.number("varno")
         if not 0 < number <= len(items):
             raise NodeTreeError("a variable refers to no item of FROM")
-        found = self._column(scope, items[number - 1], number, node.number("varattno"))
+        reads = self._column(scope, items[number - 1], number, node.number("varattno"))
         for left in self._merged_into(scope[-1], number, node.number("varattno")):
             other = self._column(scope, *left)
-            either = {found.alternatives() | other.alternatives()}
-            found = ReadColumns(may=found.every | other.every, either=either)
-        return found
+            either = {reads.alternatives() | other.alternatives()}
+            reads = ReadColumns(may=reads.every | other.every, either=either)
+        return reads
 
     def _column(self, scope: _Scope, item: TreeNode, index: int, number: int) -> ReadColumns:
         """Return what a column of an item in FROM reads; number 0 is the whole row."""
         kind = item.number("rtekind")
-        found = ReadColumns()
+        reads = ReadColumns()
         if kind == _RELATION:
             oid = item.number("relid")
             numbers = [number] if number else self._columns_of(oid)
-            found.must.update((oid, one) for one in numbers if one > 0)
+            reads.must.update((oid, one) for one in numbers if one > 0)
         elif kind in (_SUBQUERY, _CTE):
             inner = (*scope, item["subquery"]) if kind == _SUBQUERY else self._cte(scope, item)
             if inner is not None:
                 numbers = [number] if number else [one.number("resno") for one in _outputs(inner[-1])]
                 for one in numbers:
-                    found.add(self.output(inner, one))
+                    reads.add(self.output(inner, one))
         elif kind == _JOIN:
             values = item.listed("joinaliasvars")
-            self._add(found, scope, values[number - 1] if number else values)
+            self._add(reads, scope, values[number - 1] if number else values)
             for other in self._merged_with(scope[-1], item, index, number):
-                found.add(self._column(scope, *other), only_may=True)
+                reads.add(self._column(scope, *other), only_may=True)
         elif kind == _GROUP:
             values = item.listed("groupexprs")
-            self._add(found, scope, values[number - 1] if number else values)
+            self._add(reads, scope, values[number - 1] if number else values)
         elif kind == _FUNCTION:
-            self._add(found, scope, _function_of(item, number))
+            self._add(reads, scope, _function_of(item, number))
         elif kind == _VALUES:
             for row in item.listed("values_lists"):
-                self._add(found, scope, row[number - 1] if number else row)
+                self._add(reads, scope, row[number - 1] if number else row)
         elif kind == _TABLE_FUNCTION and not _is_ordinality(item["tablefunc"], number):
-            self._add(found, scope, item["tablefunc"])
-        return found
+            self._add(reads, scope, item["tablefunc"])
+        return reads
 
     def _merged_with(
         self, query: TreeNode, item: TreeNode, index: int, number: int

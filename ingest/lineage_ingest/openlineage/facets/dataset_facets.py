@@ -116,13 +116,13 @@ def _columns(
     fields: Iterable[Mapping[str, Any]], above: tuple[str, ...], dataset_id: DatasetId
 ) -> Iterator[tuple[str, str | None, int | None, str | None]]:
     """Yield the path, type, ordinal and spelling of each column, and of the fields in it."""
-    for position, one in enumerate(fields):
-        parts = (*above, dataset_id.fold(str(one["name"])))
-        state = one.get("ordinal_position")
+    for position, field in enumerate(fields):
+        parts = (*above, dataset_id.fold(str(field["name"])))
+        state = field.get("ordinal_position")
         ordinal = state - 1 if isinstance(state, int) and state > 0 else (None if dataset_id.exact else position)
         path = ColumnPath(parts)
-        yield str(path), one.get("type"), ordinal, path.spelling
-        yield from _columns(one.get("fields") or (), parts, dataset_id)
+        yield str(path), field.get("type"), ordinal, path.spelling
+        yield from _columns(field.get("fields") or (), parts, dataset_id)
 
 
 def listed_of(dataset_id: DatasetId, facets: Facets, schemas: Schemas, named: Iterable[str]) -> Listed:

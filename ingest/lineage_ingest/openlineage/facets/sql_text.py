@@ -72,15 +72,15 @@ def lineage_of_sql(
     matcher = _TableMatcher(dialect, outputs, inputs)
     statements = _resolve(sql, dialect.name, matcher.database, matcher.schema, matcher.tables(), budget)
     writing = [one for one in statements if _writes(one)]
-    found: dict[str, SqlLineage] = {}
+    lineages: dict[str, SqlLineage] = {}
     for statement in writing:
         output = matcher.output(statement.target, is_only=len(writing) == 1)
         if output is not None:
-            _add(statement, output, matcher, found.setdefault(output.key, SqlLineage()))
+            _add(statement, output, matcher, lineages.setdefault(output.key, SqlLineage()))
     if len(writing) == 1 and _defines_output(writing[0]):
-        for lineage in found.values():
+        for lineage in lineages.values():
             lineage.columns = tuple(writing[0].output_columns)
-    return found
+    return lineages
 
 
 def tables_written(sql: str, dialect: Dialect, budget: Budget) -> tuple[str, ...]:
@@ -141,11 +141,15 @@ def _add(statement: StatementLineage, output: DatasetId, matcher: _TableMatcher,
 
 def _row_references(statement: StatementLineage, output: DatasetId, matcher: _TableMatcher) -> Iterable[EdgeRecord]:
     found: dict[tuple[str, str], list[RowReference]] = {}
-    for one in statement.row_references:
-        dataset_id = matcher.source(one.source.table) if one.source.table is not None else None
-        if one.target.table == statement.target and dataset_id is not None and dataset_id.key != output.key:
-            target = column_key(output.key, one.target.column) if isinstance(one.target, ColumnRef) else output.key
-            found.setdefault((dataset_id.key, target), []).append(one)
+    for reference in statement.row_references:
+        dataset_id = matcher.source(reference.source.table) if reference.source.table is not None else None
+        if reference.target.table == statement.target and dataset_id is not None and dataset_id.key != output.key:
+            target = (
+                column_key(output.key, reference.target.column)
+                if isinstance(reference.target, ColumnRef)
+                else output.key
+            )
+            found.setdefault((dataset_id.key, target), []).append(reference)
     for (source, target), references in found.items():
         yield EdgeRecord(
             source=source,

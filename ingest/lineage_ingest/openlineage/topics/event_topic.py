@@ -218,14 +218,14 @@ class TopicConsumer:
         """
         name = self._topic.topic
         try:
-            found = self._consumer.list_topics(name, timeout=min(seconds, _METADATA)).topics[name]
-            if found.error is None:
+            topic = self._consumer.list_topics(name, timeout=min(seconds, _METADATA)).topics[name]
+            if topic.error is None:
                 return None
-            if found.error.code() not in (
+            if topic.error.code() not in (
                 self._kafka.KafkaError.UNKNOWN_TOPIC_OR_PART,
                 self._kafka.KafkaError.LEADER_NOT_AVAILABLE,
             ):
-                raise TopicError(f"topic {name}: {found.error.str()}")
+                raise TopicError(f"topic {name}: {topic.error.str()}")
             near = difflib.get_close_matches(name, self._consumer.list_topics(timeout=_METADATA).topics)
         except self._kafka.KafkaException as error:
             reason = self._outage or error.args[0].str()
@@ -249,12 +249,12 @@ class TopicConsumer:
             watermarks = [self._consumer.get_watermark_offsets(one, timeout=_METADATA) for one in committed]
         except self._kafka.KafkaException as error:
             raise KafkaUnreachableError(f"Kafka does not answer at {self._topic.brokers}: {error}") from error
-        for one, (low, high) in zip(committed, watermarks, strict=True):
-            start = self._start(one, read.get(one.partition), low, high)
-            starts.append(self._partition(one.partition, start))
-            self._ends[one.partition] = high
-            self._next[one.partition] = max(start, low)
-            self._at_end.discard(one.partition)
+        for partition, (low, high) in zip(committed, watermarks, strict=True):
+            start = self._start(partition, read.get(partition.partition), low, high)
+            starts.append(self._partition(partition.partition, start))
+            self._ends[partition.partition] = high
+            self._next[partition.partition] = max(start, low)
+            self._at_end.discard(partition.partition)
         if "cooperative" in self._topic.settings.get("partition.assignment.strategy", ""):
             self._consumer.incremental_assign(starts)
         else:

@@ -41,11 +41,11 @@ def with_engine_lineage(
     writers = _writers(statements, source, written)
     # If several statements of a script write one table, it is unknown which of them the engine means.
     alone = {target: indexes[0] for target, indexes in writers.items() if len(indexes) == 1}
-    found: list[StatementLineage] = []
+    all_statements: list[StatementLineage] = []
     for index, statement in enumerate(statements):
         for target in sorted(target for target, writer in alone.items() if writer == index):
             statement = _Reconciled(statement, written.pop(target), temporary).statement  # noqa: PLW2901
-        found.append(statement)
+        all_statements.append(statement)
     own = [s for s in statements if s.source == source]
     if own and all(s.completeness is Completeness.FULL for s in own):
         written = {target: one for target, one in written.items() if target not in writers}
@@ -53,8 +53,8 @@ def with_engine_lineage(
     for target, one in written.items():
         edges = [edge for edge in one.edges() if (edge.source, edge.target) not in known]
         if edges or target not in writers:
-            found.append(_write(one, edges, _files(listed, naming, target), source))
-    return found
+            all_statements.append(_write(one, edges, _files(listed, naming, target), source))
+    return all_statements
 
 
 def _writers(statements: Iterable[StatementLineage], source: str, targets: Iterable[str]) -> dict[str, list[int]]:
@@ -92,12 +92,14 @@ def _write(written: _Written, edges: list[Edge], files: Iterable[str], source: s
 def _by_target(stated: Iterable[StatedColumn], naming: Naming) -> dict[str, dict[str, _Sources]]:
     """Return the sources of each column by table and column, in the engine's order, with qualified names."""
     found: dict[str, dict[str, _Sources]] = {}
-    for one in stated:
-        columns = found.setdefault(_full(one.target_table, naming), {})
-        column = column_text(one.target_column)
+    for stated_column in stated:
+        columns = found.setdefault(_full(stated_column.target_table, naming), {})
+        column = column_text(stated_column.target_column)
         columns.setdefault(column, frozenset())
-        if one.source_table is not None and one.source_column is not None:
-            columns[column] |= {ColumnRef(_full(one.source_table, naming), column_text(one.source_column))}
+        if stated_column.source_table is not None and stated_column.source_column is not None:
+            columns[column] |= {
+                ColumnRef(_full(stated_column.source_table, naming), column_text(stated_column.source_column))
+            }
     return found
 
 

@@ -187,10 +187,10 @@ class Extractor:
         return summary, UnitLineage(batch, tuple(builder.uses))
 
     def _options_for(self, dialect: str) -> ExtractionOptions:
-        found = self._options.get(dialect)
-        if found is None:
+        options = self._options.get(dialect)
+        if options is None:
             context = self._context
-            found = self._options[dialect] = options_for(
+            options = self._options[dialect] = options_for(
                 dialect,
                 namespace=context.namespace,
                 default_database=context.database,
@@ -199,7 +199,7 @@ class Extractor:
                 set_operation_references=context.set_operations,
                 budget=context.budget,
             )
-        return found
+        return options
 
     def _naming(self, naming: Naming, part: LogStatement) -> Naming:
         database, schema = (
@@ -217,13 +217,13 @@ class Extractor:
 
     def _catalog(self, naming: Naming, unit: ExtractionUnit) -> Catalog:
         namespace = naming.dataset_namespace
-        found = self._catalogs.get(naming.dialect.name)
-        if found is None:
+        catalog = self._catalogs.get(naming.dialect.name)
+        if catalog is None:
             own = self._known_schemas.by_namespace.get(namespace, ())
-            found = self._catalogs[naming.dialect.name] = Catalog((*self._known_schemas.given, *own), naming.dialect)
+            catalog = self._catalogs[naming.dialect.name] = Catalog((*self._known_schemas.given, *own), naming.dialect)
         if not unit.overlay:
-            return found
-        kept = (table for table in found if table.name not in unit.overlay)
+            return catalog
+        kept = (table for table in catalog if table.name not in unit.overlay)
         given = {table.name for table in self._known_schemas.given}
         anew = (
             TableSchema(name, tuple(map(ColumnSchema, columns)), exact=name not in given)

@@ -174,20 +174,20 @@ class _Templates:
         For rows that ran, the sample is the smallest time that cannot be parsed. Reports of files are kept unchanged.
         """
         texts, dialects, times = columns["query_text"], columns["dialect"], columns["unread_time"]
-        found: list[str | None] = [None] * len(outcome)
+        samples: list[str | None] = [None] * len(outcome)
         if times.null_count < len(times):
             shapes = pc.if_else(pc.is_null(outcome), times, pa.scalar(None, pa.string()))
             for shape in sorted(shapes.unique().drop_null().to_pylist()):
                 best = self._sampled.get("")
                 if best is None or (len(shape), shape) < best:
                     self._sampled[""] = len(shape), shape
-                    found[pc.index(shapes, shape).as_py()] = shape
+                    samples[pc.index(shapes, shape).as_py()] = shape
         for row in pc.indices_nonzero(pc.is_valid(outcome)).to_pylist():
             kind, text = outcome[row].as_py(), texts[row].as_py()
             if not text:
                 continue
             if kind == Problem.FILE_REPORT:
-                found[row] = text
+                samples[row] = text
                 continue
             best = self._sampled.get(kind)
             if best is None or min(len(text), _SAMPLE_LENGTH) <= best[0]:
@@ -196,8 +196,8 @@ class _Templates:
                 rank = len(sample), sample
                 if best is None or rank < best:
                     self._sampled[kind] = rank
-                    found[row] = rank[1]
-        return pa.array(found, pa.string())
+                    samples[row] = rank[1]
+        return pa.array(samples, pa.string())
 
 
 def _beginning(text: str, dialect: str | None) -> str:

@@ -94,7 +94,7 @@ class Definitions:
 
         The result is recorded as seen: a second call without an `add` in between returns nothing.
         """
-        found: dict[int, dict[str, Columns | None]] = {}
+        overlays: dict[int, dict[str, Columns | None]] = {}
         for table_id in sorted({*self._versions, *self._existence.names}):
             if not self._versions[table_id] and table_id not in self._existence.names:
                 continue
@@ -109,19 +109,19 @@ class Definitions:
                 self._seen_with[key][table_id] = columns
                 if columns == before or not self._bears_on(key, table_id, columns, before):
                     continue
-                found.setdefault(key, {})
+                overlays.setdefault(key, {})
         for key, summary in self._summaries.items():
             if (summary.ambiguous or summary.decided) and self._decides_otherwise(summary):
                 shown = self._shown(summary)
                 if self._shown_to.get(key) != shown:
                     self._shown_to[key] = shown
-                    found.setdefault(key, {})
-        for key, overlay in found.items():
+                    overlays.setdefault(key, {})
+        for key, overlay in overlays.items():
             for table_id, columns in self._seen_with[key].items():
                 newest = self._newest(table_id)
                 if columns != newest:
                     overlay[table_id[1]] = columns
-        return found
+        return overlays
 
     def known_schemas(self) -> KnownSchemas:
         """Return the schemas known now: the newest definition of each table, else the columns inferred from use."""

@@ -91,11 +91,13 @@ class Extraction:
         digest = hashlib.sha256(repr((context.namespace, context.database, context.schema)).encode())
         ran: dict[int, JobRuns] = defaultdict(JobRuns)
         for unit, parts in self.runs.items():
-            for part, one in parts.items():
-                ran[self.session_blocks[unit][part] if unit in self.session_blocks else unit].add(one)
-        for template, one in sorted(ran.items()):
-            if one.runs:
-                digest.update(repr((template, 0, one.runs, one.first, one.last, one.duration_us)).encode())
+            for part, job_runs in parts.items():
+                ran[self.session_blocks[unit][part] if unit in self.session_blocks else unit].add(job_runs)
+        for template, job_runs in sorted(ran.items()):
+            if job_runs.runs:
+                digest.update(
+                    repr((template, 0, job_runs.runs, job_runs.first, job_runs.last, job_runs.duration_us)).encode()
+                )
         return f"log:{digest.hexdigest()[:24]}"
 
     def note_open_transactions(self, blocks: Iterable[SessionBlock], found: Mapping[int, UnitSummary]) -> None:
@@ -181,28 +183,28 @@ def extract_log(
     progress("sessions", 0, None)
     known = _in_sessions(first, templates)
     session_blocks = engine.sessions(known)
-    found = dict(first)
+    summaries = dict(first)
     if session_blocks:
-        found.update(
+        summaries.update(
             (summary.key, summary)
             for summary in engine.extract([Work(s.key) for s in session_blocks], context, base, again)
         )
-        base = _without_made_since(engine, context, base, found, before, again)
-    found.update(_search_names(engine, context, base, found, _existence(engine, found, base)))
-    existence = _existence(engine, found, base)
-    versions = _versions(engine, found, before)
+        base = _without_made_since(engine, context, base, summaries, before, again)
+    summaries.update(_search_names(engine, context, base, summaries, _existence(engine, summaries, base)))
+    existence = _existence(engine, summaries, base)
+    versions = _versions(engine, summaries, before)
     if versions is not None and versions.units():
         versions.defaults = {key: own[1:] for key, own in templates.items() if key in versions.units()}
-        versions.searched = {key: summary.searched for key, summary in found.items() if summary.searched}
-    changes = _column_changes(engine, known, found, session_blocks, templates, versions)
+        versions.searched = {key: summary.searched for key, summary in summaries.items() if summary.searched}
+    changes = _column_changes(engine, known, summaries, session_blocks, templates, versions)
     if (versions is not None and versions.units()) or changes:
         session_blocks = engine.sessions(known, versions, changes)
-        new = [Work(one.key) for one in session_blocks if one.key not in found]
-        found.update((summary.key, summary) for summary in engine.extract(new, context, base, again))
-    definitions, rounds = _resolved(engine, context, base, found, existence, again)
+        new = [Work(one.key) for one in session_blocks if one.key not in summaries]
+        summaries.update((summary.key, summary) for summary in engine.extract(new, context, base, again))
+    definitions, rounds = _resolved(engine, context, base, summaries, existence, again)
     extraction = _merge(engine, context, base, definitions, log, versions, before, rounds, progress, ran.fingerprints)
     extraction.templates = first
-    extraction.note_open_transactions(session_blocks, found)
+    extraction.note_open_transactions(session_blocks, summaries)
     extraction.session_blocks = {one.key: tuple(member.template for member in one.members) for one in session_blocks}
     return extraction
 
@@ -254,19 +256,19 @@ def _without_made_since(
     engine: Engine,
     context: LogContext,
     base: KnownSchemas,
-    found: dict[int, UnitSummary],
+    summaries: dict[int, UnitSummary],
     before: Earlier,
     progress: Progress,
 ) -> KnownSchemas:
     """Return the known schemas without tables that came after the log; re-extract the units that mention these."""
-    came = _tables_made_since(found, base, before)
+    came = _tables_made_since(summaries, base, before)
     if not came:
         return base
     base = KnownSchemas(
         base.given, {table_id: table for table_id, table in base.tables.items() if table_id not in came}
     )
-    again = [Work(key) for key, summary in found.items() if any(part.names_any(came) for part in summary.parts)]
-    found.update((summary.key, summary) for summary in engine.extract(again, context, base, progress))
+    again = [Work(key) for key, summary in summaries.items() if any(part.names_any(came) for part in summary.parts)]
+    summaries.update((summary.key, summary) for summary in engine.extract(again, context, base, progress))
     return base
 
 
@@ -297,13 +299,13 @@ def _in_sessions(first: dict[int, UnitSummary], templates: dict[int, Any]) -> di
     )
 
 
-def _existence(engine: Engine, found: Mapping[int, UnitSummary], base: KnownSchemas) -> Existence:
+def _existence(engine: Engine, summaries: Mapping[int, UnitSummary], base: KnownSchemas) -> Existence:
     """Return when the tables existed that units search for in several schemas."""
-    searched = {key: summary.searched for key, summary in found.items() if summary.searched}
-    names = [(found[key].namespace, name) for key, paths in searched.items() for path in paths for name in path]
+    searched = {key: summary.searched for key, summary in summaries.items() if summary.searched}
+    names = [(summaries[key].namespace, name) for key, paths in searched.items() for path in paths for name in path]
     if not names:
         return Existence()
-    parts = _parts(engine, found)
+    parts = _parts(engine, summaries)
     return Existence(engine.events(steps_on(names, parts)), parts, searched, base.tables.keys())
 
 

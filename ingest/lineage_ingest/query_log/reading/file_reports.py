@@ -60,15 +60,15 @@ class FileReports:
 
     def add(self, text: str) -> None:
         """Add a report that `FileReport.dumps` wrote."""
-        found = FileReport(*json.loads(text))
-        known = self._files.get(found.file, FileReport(found.file, 0, 0))
-        errors = [error for error in (known.error, found.error) if error is not None]
-        self._files[found.file] = FileReport(
-            found.file,
-            known.rows + found.rows,
-            known.unreadable + found.unreadable,
+        report = FileReport(*json.loads(text))
+        known = self._files.get(report.file, FileReport(report.file, 0, 0))
+        errors = [error for error in (known.error, report.error) if error is not None]
+        self._files[report.file] = FileReport(
+            report.file,
+            known.rows + report.rows,
+            known.unreadable + report.unreadable,
             min(errors, default=None),
-            known.without_text + found.without_text,
+            known.without_text + report.without_text,
         )
 
     def failed(self) -> dict[str, str]:

@@ -124,14 +124,14 @@ def lines_of(text: str) -> list[str]:
 
 def read_head(path: Path, size: int = _HEAD) -> bytes:
     """Return the first `size` decompressed bytes of a file, or as many as can be read."""
-    found = bytearray()
+    head = bytearray()
     try:
         with open_bytes(path) as raw:
-            while len(found) < size and (part := raw.read1(min(_SMALL, size - len(found)))):  # type: ignore[attr-defined]
-                found += part
+            while len(head) < size and (part := raw.read1(min(_SMALL, size - len(head)))):  # type: ignore[attr-defined]
+                head += part
     except (OSError, EOFError, pa.ArrowException):
         pass  # reading the whole file reports the error
-    return bytes(found)
+    return bytes(head)
 
 
 class _Blocks(io.RawIOBase):

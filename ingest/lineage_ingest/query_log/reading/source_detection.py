@@ -56,7 +56,7 @@ def detect_source(files: Iterable[Path], sources: Mapping[str, Source], *, gener
         SourceDetectionError: no file is recognised, a file fits several sources, or the files have several sources.
             The message names the files.
     """
-    found: dict[str, list[Path]] = {}
+    files_by_source: dict[str, list[Path]] = {}
     unknown: list[Path] = []
     for file in files:
         names = _sources_of(file, sources)
@@ -65,18 +65,20 @@ def detect_source(files: Iterable[Path], sources: Mapping[str, Source], *, gener
         if len(names) > 1:
             raise SourceDetectionError(f"{file} may be a log of {_name_list(names)}: choose one with --source")
         if names:
-            found.setdefault(names[0], []).append(file)
+            files_by_source.setdefault(names[0], []).append(file)
         else:
             unknown.append(file)
-    if generic and len(found) > 1:
-        found.pop(_FALLBACK, None)  # another table of the same product
-    together = _WITH_OTHERS.get(frozenset(found))
+    if generic and len(files_by_source) > 1:
+        files_by_source.pop(_FALLBACK, None)  # another table of the same product
+    together = _WITH_OTHERS.get(frozenset(files_by_source))
     if together is not None:
-        return DetectedSource(together, tuple(file for group in found.values() for file in group))
-    if len(found) > 1:
-        groups = ", ".join(f"{name_list(group, _MAX_NAMED)} of {name}" for name, group in sorted(found.items()))
+        return DetectedSource(together, tuple(file for group in files_by_source.values() for file in group))
+    if len(files_by_source) > 1:
+        groups = ", ".join(
+            f"{name_list(group, _MAX_NAMED)} of {name}" for name, group in sorted(files_by_source.items())
+        )
         raise SourceDetectionError(f"these are logs of several sources: {groups}; ingest each by itself, with --source")
-    for name, group in found.items():
+    for name, group in files_by_source.items():
         return DetectedSource(name, tuple(group))
     if not unknown:  # all files are empty, which the reader reports
         return DetectedSource(_FALLBACK, ())
@@ -182,14 +184,14 @@ def _headers(head: str) -> Iterator[set[str]]:
 
 def _without_header(head: str, sources: Mapping[str, Source]) -> list[str]:
     """Return the sources that write such CSV without a header."""
-    found = []
+    names = []
     for name, source in sources.items():
         if source.reading.headers:
             if source.reading.headers_fit(_first_row(head)):
-                found.append(name)
+                names.append(name)
         elif source.reading.layouts and form_of(source, head).columns is not None:
-            found.append(name)
-    return found
+            names.append(name)
+    return names
 
 
 def _first_row(head: str) -> list[str]:

@@ -80,12 +80,12 @@ def is_absurd(values: Any, moments: Any) -> Any:
 
 def _since_1970(values: Any, unit: str | None) -> Any:
     """Return numbers as times; for the years that a log can have, the units' ranges do not overlap."""
-    found = pa.nulls(len(values), _MOMENT)
+    moments = pa.nulls(len(values), _MOMENT)
     for one in dict.fromkeys((unit or "s", *_PER_UNIT)):
-        found = pc.coalesce(found, _bound_times(count_of(values, _PER_UNIT[one]).cast(_MOMENT)))
-        if found.null_count == values.null_count:
+        moments = pc.coalesce(moments, _bound_times(count_of(values, _PER_UNIT[one]).cast(_MOMENT)))
+        if moments.null_count == values.null_count:
             break
-    return found
+    return moments
 
 
 def _one_by_one(read: Any, reader: Callable[[str], datetime | None]) -> Any:
@@ -96,11 +96,11 @@ def _one_by_one(read: Any, reader: Callable[[str], datetime | None]) -> Any:
 
 
 def _iso(read: Any, zone: str | None) -> Any:
-    found = pc.extract_regex(read, _DATED)
-    if found.null_count == len(found):
+    matches = pc.extract_regex(read, _DATED)
+    if matches.null_count == len(matches):
         return pa.nulls(len(read), _MOMENT)
-    part = {name: found.field(i) for i, name in enumerate(("day", "hour", "part", "zone", "sign", "zh", "zm"))}
-    part = {name: pc.if_else(pc.is_valid(found), column, pa.scalar(None, _STRING)) for name, column in part.items()}
+    part = {name: matches.field(i) for i, name in enumerate(("day", "hour", "part", "zone", "sign", "zh", "zm"))}
+    part = {name: pc.if_else(pc.is_valid(matches), column, pa.scalar(None, _STRING)) for name, column in part.items()}
     hour = pc.if_else(pc.equal(part["hour"], ""), "00:00:00", part["hour"])
     stamp = pc.strptime(
         pc.binary_join_element_wise(part["day"], hour, "T"), format="%Y-%m-%dT%H:%M:%S", unit="us", error_is_null=True

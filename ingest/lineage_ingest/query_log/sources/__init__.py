@@ -130,34 +130,34 @@ def source_named(
         DelimiterError: the delimiter is not a single character, or is a double quote or line break.
         ValueError: the time zone is unknown.
     """
-    found = SOURCES.get(name.strip().lower())
-    if found is None:
+    source = SOURCES.get(name.strip().lower())
+    if source is None:
         near = difflib.get_close_matches(name.lower(), SOURCES, n=1)
         hint = f"did you mean {near[0]!r}?" if near else f"known are {', '.join(SOURCES)}"
         raise UnknownSourceError(f"unknown source {name!r}; {hint}")
     if dialect is not None:
-        found = replace(found, dialect=dialect_named(dialect).name)
+        source = replace(source, dialect=dialect_named(dialect).name)
     if zone is not None:
-        found = replace(found, zone=zone_named(zone))
+        source = replace(source, zone=zone_named(zone))
     if time_formats:
-        found = replace(found, time_formats=tuple(map(time_format_named, time_formats)))
+        source = replace(source, time_formats=tuple(map(time_format_named, time_formats)))
     if delimiter is not None:
-        found = replace(found, delimiter=_delimiter_of(delimiter))
+        source = replace(source, delimiter=_delimiter_of(delimiter))
     if columns:
-        found = replace(found, header=tuple(name.strip().lower() for name in columns))
+        source = replace(source, header=tuple(name.strip().lower() for name in columns))
     if line_prefix is not None:
-        found = with_line_prefix(found, line_prefix)
+        source = with_line_prefix(source, line_prefix)
     if status_ok or status_failed:
-        found = replace(found, statuses=_statuses(found, status_ok, status_failed))
+        source = replace(source, statuses=_statuses(source, status_ok, status_failed))
     if mapping is not None:
-        if found.name != GENERIC.name:
-            raise MappingError(f"{found.title} has known columns; --map is for the source 'generic' only")
+        if source.name != GENERIC.name:
+            raise MappingError(f"{source.title} has known columns; --map is for the source 'generic' only")
         fields = dict(GENERIC.mapping) | dict(validate_mapping(mapping))
         columns = tuple(dict.fromkeys(fields.values()))
-        found = replace(found, mapping=tuple(fields.items()), columns=columns, needed=(fields["query_text"],))
+        source = replace(source, mapping=tuple(fields.items()), columns=columns, needed=(fields["query_text"],))
     if columns:
-        found.check(columns)
-    return found
+        source.check(columns)
+    return source
 
 
 def _statuses(source: Source, ok: Sequence[str], failed: Sequence[str]) -> tuple[tuple[str, Status], ...]:

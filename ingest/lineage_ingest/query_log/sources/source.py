@@ -212,11 +212,15 @@ class Source:
         Raises:
             ColumnsMissingError: all required columns are missing; the message suggests the most similar column.
         """
-        found = {column.lower(): column for column in columns}
-        if self.has_columns(found):
+        columns_by_name = {column.lower(): column for column in columns}
+        if self.has_columns(columns_by_name):
             return
-        near = difflib.get_close_matches(self.needed[0].lower(), found, n=1)
-        hint = f"did you mean the column {found[near[0]]!r}?" if near else _found_columns_message(list(found.values()))
+        near = difflib.get_close_matches(self.needed[0].lower(), columns_by_name, n=1)
+        hint = (
+            f"did you mean the column {columns_by_name[near[0]]!r}?"
+            if near
+            else _found_columns_message(list(columns_by_name.values()))
+        )
         raise ColumnsMissingError(
             f"{self.title} has {' or '.join(map(repr, self.needed))}, and these rows do not; {hint}"
         )

@@ -196,34 +196,34 @@ class _Follower:
             engine = rows.engine()
             try:
                 earlier = partial(EarlierGraph, store, given=self._given_names, known=self._learnt)
-                found = extract_log(engine, context, self._given, _unheard, earlier)
-                found.counts["rows"] -= rows.carried
-                after = rows.open_after(found.templates.values(), context.at)
+                extraction = extract_log(engine, context, self._given, _unheard, earlier)
+                extraction.counts["rows"] -= rows.carried
+                after = rows.open_after(extraction.templates.values(), context.at)
                 if after is not None:
                     self._checkpoint.write_sessions(number, after)
-                return self._write(found, number, began)
+                return self._write(extraction, number, began)
             finally:
                 engine.close()
         finally:
             rows.close()
 
-    def _write(self, found: Extraction, number: int, began: float) -> _Header:
-        context = found.context
+    def _write(self, extraction: Extraction, number: int, began: float) -> _Header:
+        context = extraction.context
         seconds = time.perf_counter() - began
         run = RunRecord(
-            f"log:{self._checkpoint.stream}/{number}", "log", context.source, context.at, found.counts, seconds
+            f"log:{self._checkpoint.stream}/{number}", "log", context.source, context.at, extraction.counts, seconds
         )
-        moments = [one.last for parts in found.runs.values() for one in parts.values() if one.runs and one.last]
-        errors = [d for d in found.merger.diagnostics if d.diagnostic.severity is Severity.ERROR]
+        moments = [one.last for parts in extraction.runs.values() for one in parts.values() if one.runs and one.last]
+        errors = [d for d in extraction.merger.diagnostics if d.diagnostic.severity is Severity.ERROR]
         header = _Header(
             run,
             # Unreadable files first: their lost rows are reported nowhere else.
             tuple(sorted(errors, key=lambda d: d.diagnostic.code is not DiagnosticCode.UNREADABLE_FILE)),
-            tuple(found.failures),
+            tuple(extraction.failures),
             moment(max(moments), context.at) if moments else None,
-            found.notes,
+            extraction.notes,
         )
-        self._checkpoint.write_stated(number, header, found.batches(run))
+        self._checkpoint.write_stated(number, header, extraction.batches(run))
         return header
 
 
@@ -263,13 +263,13 @@ class _BatchRows:
         templates = open_sessions.opening(summaries)
         if not templates and not self._there and not self._opened.num_rows:
             return None
-        found: Iterable[Any] = ()
+        batches: Iterable[Any] = ()
         if templates and self._is_small:
-            found = open_sessions.statements(self._batches, templates)
+            batches = open_sessions.statements(self._batches, templates)
         elif templates:
             work = partial(_statements, keys=frozenset(templates))
-            found = unpack_blocks(self._frame.mapInArrow(work, PACKED).select("log").toArrow().to_batches())
-        return open_sessions.open_after(self._opened, self._there, found, templates, at)
+            batches = unpack_blocks(self._frame.mapInArrow(work, PACKED).select("log").toArrow().to_batches())
+        return open_sessions.open_after(self._opened, self._there, batches, templates, at)
 
     def close(self) -> None:
         """Release the rows that Spark persisted."""

@@ -36,12 +36,12 @@ def mask_session_statement(sql: str, dialect: str) -> str:
 def _lineage(sql: str, dialect: str) -> list[Any]:
     return [
         (
-            one.operation,
-            one.target,
-            one.sources,
-            one.output_columns,
-            one.completeness,
-            {(edge.source, edge.target, edge.kind, edge.subtype, edge.masking) for edge in one.edges},
+            statement.operation,
+            statement.target,
+            statement.sources,
+            statement.output_columns,
+            statement.completeness,
+            {(edge.source, edge.target, edge.kind, edge.subtype, edge.masking) for edge in statement.edges},
         )
-        for one in extract(sql, dialect)
+        for statement in extract(sql, dialect)
     ]

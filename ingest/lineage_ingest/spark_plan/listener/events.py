@@ -154,23 +154,25 @@ def _job_type(kind: str, streaming: bool) -> Json:
 
 
 def _dataset(dataset: Dataset, facets: Json | None = None) -> Json:
-    found: Json = dict(facets or {})
+    all_facets: Json = dict(facets or {})
     if dataset.columns:
-        found["schema"] = _facet("1-2-0/SchemaDatasetFacet", fields=[_schema_field(one) for one in dataset.columns])
+        all_facets["schema"] = _facet(
+            "1-2-0/SchemaDatasetFacet", fields=[_schema_field(one) for one in dataset.columns]
+        )
     if dataset.symlinks:
         identifiers = [{"namespace": space, "name": name, "type": "TABLE"} for space, name in dataset.symlinks]
-        found["symlinks"] = _facet("1-0-1/SymlinksDatasetFacet", identifiers=identifiers)
+        all_facets["symlinks"] = _facet("1-0-1/SymlinksDatasetFacet", identifiers=identifiers)
     if dataset.kind != "FILE":
-        found["datasetType"] = _facet("1-0-1/DatasetTypeDatasetFacet", datasetType=dataset.kind)
-    return {"namespace": dataset.namespace, "name": dataset.name, "facets": found}
+        all_facets["datasetType"] = _facet("1-0-1/DatasetTypeDatasetFacet", datasetType=dataset.kind)
+    return {"namespace": dataset.namespace, "name": dataset.name, "facets": all_facets}
 
 
-def _schema_field(one: SchemaField) -> Json:
-    field: Json = {"name": one.name}
-    if one.type is not None:
-        field["type"] = one.type
-    if one.fields:
-        field["fields"] = [_schema_field(inner) for inner in one.fields]
+def _schema_field(schema_field: SchemaField) -> Json:
+    field: Json = {"name": schema_field.name}
+    if schema_field.type is not None:
+        field["type"] = schema_field.type
+    if schema_field.fields:
+        field["fields"] = [_schema_field(inner) for inner in schema_field.fields]
     return field
 
 

@@ -173,12 +173,14 @@ class Executions:
             keep=frame.get("stream") is not None or frame.get("function") in CHECKPOINTS,
         )
 
-    def _read_again(self, one: _Waiting) -> _Waiting:
+    def _read_again(self, execution: _Waiting) -> _Waiting:
         """Return what a stream's batch wrote, now that the stream's own columns are known."""
-        if one.lineage.writes and all(write.completeness is Completeness.FULL for write in one.lineage.writes):
-            return one
+        if execution.lineage.writes and all(
+            write.completeness is Completeness.FULL for write in execution.lineage.writes
+        ):
+            return execution
         self.counts.plans -= 1
-        return replace(one, lineage=self._read(one.frame, one.path) or one.lineage)
+        return replace(execution, lineage=self._read(execution.frame, execution.path) or execution.lineage)
 
     def _report(self, frame: Mapping[str, Any], lineage: PlanLineage, *, is_batch: bool) -> None:
         moments = Moments.of_millis(int(frame["begin"]), int(frame["end"]))
@@ -226,10 +228,10 @@ class Executions:
         if moments.end - known.sent_at >= _CONFIRM_EVERY:
             self._send_streamed(known, "RUNNING")
 
-    def _send_streamed(self, one: _Streamed, kind: str) -> None:
-        one.sent_at = one.last.end
-        execution = f"stream/{one.write.target.key}/{one.write.digest}"
-        self.send(write_events(self.application, one.write, execution, one.last, None, streaming=kind))
+    def _send_streamed(self, stream: _Streamed, kind: str) -> None:
+        stream.sent_at = stream.last.end
+        execution = f"stream/{stream.write.target.key}/{stream.write.digest}"
+        self.send(write_events(self.application, stream.write, execution, stream.last, None, streaming=kind))
 
     def _send(self, write: WriteLineage, execution: str, moments: Moments, sql: str | None) -> None:
         self.counts.writes += 1
@@ -258,17 +260,17 @@ class Executions:
 
 def _outermost(waiting: list[_Waiting]) -> list[_Waiting]:
     """Return the executions that are not the inner part of another one: the same query, written to the same dataset."""
-    found: list[_Waiting] = []
-    for one in sorted(waiting, key=lambda each: int(each.frame["id"])):
-        names = {name for write in one.lineage.writes for name in _names(write)}
+    executions: list[_Waiting] = []
+    for execution in sorted(waiting, key=lambda each: int(each.frame["id"])):
+        names = {name for write in execution.lineage.writes for name in _names(write)}
         is_inner = any(
-            one.lineage.output == other.lineage.output
+            execution.lineage.output == other.lineage.output
             and not names.isdisjoint(name for write in other.lineage.writes for name in _names(write))
-            for other in found
+            for other in executions
         )
         if not is_inner:
-            found.append(one)
-    return found
+            executions.append(execution)
+    return executions
 
 
 def _locate(lineage: PlanLineage, waiting: list[_Waiting]) -> None:

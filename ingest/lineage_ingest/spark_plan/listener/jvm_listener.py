@@ -142,13 +142,13 @@ def _frame(connection: socket.socket) -> bytes | None:
 
 
 def _exactly(connection: socket.socket, count: int) -> bytes | None:
-    found = bytearray()
-    while len(found) < count:
+    buffer = bytearray()
+    while len(buffer) < count:
         try:
-            part = connection.recv(min(count - len(found), 1 << 20))
+            part = connection.recv(min(count - len(buffer), 1 << 20))
         except OSError:
             return None
         if not part:
             return None
-        found += part
-    return bytes(found)
+        buffer += part
+    return bytes(buffer)

@@ -121,11 +121,11 @@ def enable(
 def disable(spark: SparkSession) -> None:
     """Deliver what is left and send no more lineage of this application. Raises nothing."""
     try:
-        found = _ACTIVE.get(str(spark.sparkContext.applicationId))
+        lineage = _ACTIVE.get(str(spark.sparkContext.applicationId))
     except Exception:  # noqa: BLE001  the session has stopped
-        found = next(iter(_ACTIVE.values()), None)
-    if found is not None:
-        found.close()
+        lineage = next(iter(_ACTIVE.values()), None)
+    if lineage is not None:
+        lineage.close()
 
 
 @contextmanager
@@ -134,12 +134,12 @@ def lineage_of(
     namespace: str | None = None, token: str | None = None,
 ) -> Iterator[SparkLineage | None]:  # fmt: skip
     """Send the lineage of what the block writes; at its end, all of it is delivered or on disk."""
-    found = enable(spark, target, job=job, namespace=namespace, token=token)
+    lineage = enable(spark, target, job=job, namespace=namespace, token=token)
     try:
-        yield found
+        yield lineage
     finally:
-        if found is not None:
-            found.close()
+        if lineage is not None:
+            lineage.close()
 
 
 def _enable(
@@ -179,11 +179,11 @@ def _enable(
             delivery.close(1.0)
             raise
         seconds = float(conf("flushSeconds", "10"))
-        found = SparkLineage(application, executions, delivery, listener, seconds, key, _place(destination))
-        _ACTIVE[key] = found
+        lineage = SparkLineage(application, executions, delivery, listener, seconds, key, _place(destination))
+        _ACTIVE[key] = lineage
     delivery.put([application.event("START", datetime.now(UTC))])
-    atexit.register(found.close)
-    return found
+    atexit.register(lineage.close)
+    return lineage
 
 
 def _say_what_is_ignored(known: SparkLineage, target: str | None, job: str | None, namespace: str | None) -> None:

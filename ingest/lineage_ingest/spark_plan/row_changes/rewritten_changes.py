@@ -85,14 +85,16 @@ def _instructions(rows: PlanNode, columns: list[tuple[int, str]]) -> Iterator[Ro
     names = [str(one.properties.get("name")) for one in rows.list("output")]
     keys = {name: key for key, name in columns}
     for group in _GROUPS:
-        for one in rows.list(group):
-            condition = one.node("condition")
+        for instruction in rows.list(group):
+            condition = instruction.node("condition")
             values = [
                 Assignment(name, value)
-                for name, value in zip(names, one.list("otherOutput") or one.list("output"), strict=False)
+                for name, value in zip(
+                    names, instruction.list("otherOutput") or instruction.list("output"), strict=False
+                )
                 if name in keys
             ]
-            kind = _kind(one, group, values)
+            kind = _kind(instruction, group, values)
             if kind == "UPDATE":
                 values = [each for each in values if not is_unchanged(each.value, keys[each.column])]
             if kind == "DELETE" or values:
@@ -124,13 +126,13 @@ def _values(plan: PlanNode, key: int) -> list[PlanNode]:
     """Return the expressions that a column of a plan has, in the rows that are written anew; none if it is read."""
     match plan.name:
         case "Project":
-            found = next((one for one in plan.list("projectList") if one.expr_id == key), None)
-            if found is None:
+            expression = next((one for one in plan.list("projectList") if one.expr_id == key), None)
+            if expression is None:
                 return []
-            if found.name == "Alias":
-                return list(found.all_nodes)[:1]
+            if expression.name == "Alias":
+                return list(expression.all_nodes)[:1]
             child = plan.node("child")
-            return (_values(child, key) if child is not None else []) or [found]
+            return (_values(child, key) if child is not None else []) or [expression]
         case "Filter":
             child = plan.node("child")
             return _values(child, key) if child is not None else []

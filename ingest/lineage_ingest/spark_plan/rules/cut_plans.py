@@ -13,11 +13,11 @@ from lineage_ingest.spark_plan.traced_values import PlanRelation, PlanRows, Plan
 def _frame(reader: PlanReader, node: PlanNode, _: list[PlanRelation]) -> PlanRelation:
     """A frame whose plan was cut: checkpointed, a batch of a stream, or made from an RDD."""
     output = output_of(node)
-    found = reader.frames.find(output) or reader.frames.find_rdd(node.properties.get("rdd", -1), output)
-    if found is not None:
-        reader.reads.datasets.update(found.datasets)
-        reader.diagnostics.update(dict.fromkeys(found.diagnostics))
-        return PlanRelation(output, found.values, PlanRows(found.rows))
+    frame = reader.frames.find(output) or reader.frames.find_rdd(node.properties.get("rdd", -1), output)
+    if frame is not None:
+        reader.reads.datasets.update(frame.datasets)
+        reader.diagnostics.update(dict.fromkeys(frame.diagnostics))
+        return PlanRelation(output, frame.values, PlanRows(frame.rows))
     if node.properties.get("isLocal"):
         reader.report_local_rows(node)
     else:

@@ -91,14 +91,14 @@ def _loop(_: PlanReader, node: PlanNode, children: list[PlanRelation]) -> PlanRe
     closed: list[Sources] = [{key: None for key in one if stands_for(key[0]) is None} for one in raw]
 
     def replaced(sources: Sources) -> Sources:
-        found: Sources = {}
+        new_sources: Sources = {}
         for source, code in sources:
             index = stands_for(source)
             if index is None:
-                found[source, code] = None
+                new_sources[source, code] = None
             else:
-                absorb(found, closed[index], code)
-        return found
+                absorb(new_sources, closed[index], code)
+        return new_sources
 
     changed = True
     while changed:

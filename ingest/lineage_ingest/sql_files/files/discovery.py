@@ -48,50 +48,50 @@ def find_sql_files(paths: Iterable[Path]) -> FoundFiles:
     Raises:
         NoSqlFilesError: a path does not exist.
     """
-    found = FoundFiles()
+    sql_files = FoundFiles()
     for path in paths:
         real = _resolve(path)
         if real.is_dir():
-            found.named.append(real)
-            _scan(found, real, real.name)
+            sql_files.named.append(real)
+            _scan(sql_files, real, real.name)
         elif real.exists():
-            found.named.append(real)
-            found.files.setdefault(real, path.name)
+            sql_files.named.append(real)
+            sql_files.files.setdefault(real, path.name)
         else:
             what = "a broken link" if path.is_symlink() else "no such file or folder"
             raise NoSqlFilesError(f"{what}: {path}")
-    _disambiguate(found)
-    return found
+    _disambiguate(sql_files)
+    return sql_files
 
 
-def _scan(found: FoundFiles, folder: Path, name: str) -> None:
+def _scan(sql_files: FoundFiles, folder: Path, name: str) -> None:
     """Add the files of a folder and its subfolders."""
-    if folder in found.folders:
+    if folder in sql_files.folders:
         return
-    found.folders.append(folder)
+    sql_files.folders.append(folder)
     below = [(folder, name)]
     while below:
         current, shown = below.pop()
         try:
             entries = sorted(os.scandir(current), key=lambda entry: entry.name)
         except OSError as error:
-            found.unreadable[current] = shown, error.strerror or type(error).__name__
+            sql_files.unreadable[current] = shown, error.strerror or type(error).__name__
             continue
-        found.folders_read.add(current)
+        sql_files.folders_read.add(current)
         for entry in entries:
             path, display = current / entry.name, f"{shown}/{entry.name}"
             if _is_folder(entry):
                 if entry.is_symlink():
-                    _scan(found, _resolve(path), display)
+                    _scan(sql_files, _resolve(path), display)
                 elif entry.name != ".git":
                     below.append((path, display))
             elif path.suffix.lower() in SQL_SUFFIXES:
                 real = _resolve(path) if entry.is_symlink() else path
                 if real.is_file():
-                    found.files.setdefault(real, display)
+                    sql_files.files.setdefault(real, display)
                 elif entry.is_symlink():
-                    found.unreadable[path] = display, "a broken link"
-    _sort(found, folder)
+                    sql_files.unreadable[path] = display, "a broken link"
+    _sort(sql_files, folder)
 
 
 def _resolve(path: Path) -> Path:
@@ -106,18 +106,18 @@ def _is_folder(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _sort(found: FoundFiles, folder: Path) -> None:
+def _sort(sql_files: FoundFiles, folder: Path) -> None:
     """Sort the files of a folder, after those that were found before."""
-    of_folder = sorted(path for path in found.files if folder in path.parents)
-    found.files = {path: name for path, name in found.files.items() if folder not in path.parents} | {
-        path: found.files[path] for path in of_folder
+    of_folder = sorted(path for path in sql_files.files if folder in path.parents)
+    sql_files.files = {path: name for path, name in sql_files.files.items() if folder not in path.parents} | {
+        path: sql_files.files[path] for path in of_folder
     }
 
 
-def _disambiguate(found: FoundFiles) -> None:
+def _disambiguate(sql_files: FoundFiles) -> None:
     """Give files with the same display name their paths relative to the common folder."""
-    counts = Counter(found.files.values())
-    same = [path for path, name in found.files.items() if counts[name] > 1]
+    counts = Counter(sql_files.files.values())
+    same = [path for path, name in sql_files.files.items() if counts[name] > 1]
     if same:
         common = os.path.commonpath([path.parent for path in same])
-        found.files |= {path: Path(os.path.relpath(path, common)).as_posix() for path in same}
+        sql_files.files |= {path: Path(os.path.relpath(path, common)).as_posix() for path in same}

@@ -38,11 +38,11 @@ def read_sql_file(path: Path, key: FileKey, source: str, name: str) -> SqlFile:
             f"{source} cannot be read: {error.strerror or type(error).__name__}",
         )
         return SqlFile(key, source, name, "", (problem,), readable=False)
-    text, found = decode_sql(raw, source)
+    text, diagnostic = decode_sql(raw, source)
     if text is None:
-        return SqlFile(key, source, name, "", (found,) if found else (), readable=False)
-    if found is not None:
-        return SqlFile(key, source, name, text, (found,))
+        return SqlFile(key, source, name, "", (diagnostic,) if diagnostic else (), readable=False)
+    if diagnostic is not None:
+        return SqlFile(key, source, name, text, (diagnostic,))
     if not text.strip():
         problem = Diagnostic(DiagnosticCode.EMPTY_INPUT, Severity.WARNING, f"{source} is empty")
         return SqlFile(key, source, name, text, (problem,))

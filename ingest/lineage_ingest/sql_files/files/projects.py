@@ -96,11 +96,11 @@ class ProjectFinder:
 
     def all_of(self, folder: Path) -> tuple[Project, ...]:
         """Return the project of the files in a folder, then those that apply if its marker is removed."""
-        found = self._projects.get(folder)
-        if found is None:
+        projects = self._projects.get(folder)
+        if projects is None:
             git, dbt = self._find_markers(folder)
-            found = self._projects[folder] = tuple(_projects(git, dbt))
-        return found
+            projects = self._projects[folder] = tuple(_projects(git, dbt))
+        return projects
 
     def _repository(self, folder: Path) -> Path | None:
         git, dbt = self._find_markers(folder)
@@ -111,15 +111,15 @@ class ProjectFinder:
         chain: list[Path] = []
         git: Path | None = None
         dbt: Path | None = None
-        for one in (folder, *folder.parents):
-            if one in self._markers:
-                git, dbt = self._markers[one]
+        for ancestor in (folder, *folder.parents):
+            if ancestor in self._markers:
+                git, dbt = self._markers[ancestor]
                 break
-            chain.append(one)
-        for one in reversed(chain):
-            git = one if _exists(one / _GIT) else git
-            dbt = one if _exists(one / _DBT) else dbt
-            self._markers[one] = git, dbt
+            chain.append(ancestor)
+        for ancestor in reversed(chain):
+            git = ancestor if _exists(ancestor / _GIT) else git
+            dbt = ancestor if _exists(ancestor / _DBT) else dbt
+            self._markers[ancestor] = git, dbt
         return git, dbt
 
 

@@ -85,29 +85,29 @@ def read_sources(
         NoSqlFilesError: a path does not exist.
         ProjectError: the root of the project is ambiguous.
     """
-    found = find_sql_files(paths)
+    sql_files = find_sql_files(paths)
     finder = ProjectFinder()
     given = None
     if project is not None:
         known = () if root is not None else _known_paths(store, project)
-        folders = {path.parent for path in found.files} | set(found.folders)
-        given = finder.given(project, root, folders, found.named, known)
-    without_text = Sources(found, (), environment, finder, given)
-    return Sources(found, tuple(_read(without_text)), environment, finder, given)
+        folders = {path.parent for path in sql_files.files} | set(sql_files.folders)
+        given = finder.given(project, root, folders, sql_files.named, known)
+    without_text = Sources(sql_files, (), environment, finder, given)
+    return Sources(sql_files, tuple(_read(without_text)), environment, finder, given)
 
 
 def _read(sources: Sources) -> Iterator[SqlFile]:
     keyed: list[tuple[Path, FileKey, str]] = []
-    found = sources.found
-    for path, name in (found.files | {path: name for path, (name, _) in found.unreadable.items()}).items():
+    sql_files = sources.found
+    for path, name in (sql_files.files | {path: name for path, (name, _) in sql_files.unreadable.items()}).items():
         project = sources.project_of(path.parent)
         key = FileKey(project.name, project.path_of(path), sources.environment)
         keyed.append((path, key, key.path if project.name else name))
     counts = Counter(source for _, _, source in keyed)
     for path, key, source in keyed:
         name = source if counts[source] == 1 else f"{key.project}:{key.path}"
-        if path in found.unreadable:
-            message = f"{source} cannot be read: {found.unreadable[path][1]}"
+        if path in sql_files.unreadable:
+            message = f"{source} cannot be read: {sql_files.unreadable[path][1]}"
             problem = Diagnostic(DiagnosticCode.UNREADABLE_FILE, Severity.ERROR, message)
             yield SqlFile(key, source, name, "", (problem,), readable=False)
         else:

@@ -118,17 +118,17 @@ class EditedFiles:
         if known is None or edited is None:
             return None
         progress("resolving", count - len(edited), count)
-        found = self._resolve(known, edited)
-        if found is None:
+        edited_texts = self._resolve(known, edited)
+        if edited_texts is None:
             return None
         progress("resolving", count, count)
-        built = self._built(found, source, content, began)
+        built = self._built(edited_texts, source, content, began)
         if built is None:
             return None
         builder, batch, problems = built
         gone = self._gone_files(known)
-        names = list(found.statements)
-        jobs, changed = state_of(batch), self._changed(known, found, builder)
+        names = list(edited_texts.statements)
+        jobs, changed = state_of(batch), self._changed(known, edited_texts, builder)
         if changed is None or gone.is_any or not self._have_same_jobs(jobs.jobs, names):
             return None
         if not self._has_columns(batch, changed):
@@ -141,7 +141,9 @@ class EditedFiles:
             return None
         counts = counts_by_file(builder, keys, batch)
         order = [self._origins[file.name].key for file in self._sources.files]
-        known = known.with_files(found.known, counts, fields, problems, order).with_datasets(changed, records, own)
+        known = known.with_files(edited_texts.known, counts, fields, problems, order).with_datasets(
+            changed, records, own
+        )
         return self._edits(replace(batch, datasets=records), known, jobs, changed, gone, len(names))
 
     def _edited(self, known: KnownFiles) -> list[str] | None:

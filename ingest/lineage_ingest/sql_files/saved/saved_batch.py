@@ -206,7 +206,7 @@ def _state_of_job(job: JobRecord, edges: Iterable[EdgeRecord], problems: Iterabl
         job.completeness, job.observations, job.users, job.duration_us, job.file_key, job.ties, job.positions,
         job.first_seen == job.last_seen,
     )  # fmt: skip
-    found = blake2b(repr(own).encode(errors="surrogatepass"), digest_size=12)
+    digest = blake2b(repr(own).encode(errors="surrogatepass"), digest_size=12)
     for edge in edges:
         datasets |= {dataset_of(edge.source), edge.output}
         flags = repr((edge.masking, edge.limited, edge.ambiguous, edge.spans))
@@ -221,9 +221,9 @@ def _state_of_job(job: JobRecord, edges: Iterable[EdgeRecord], problems: Iterabl
             *edge.partly_masking,
             _END,
         )
-        found.update(_FIELD.join(names).encode(errors="surrogatepass"))
-    found.update(repr(list(problems)).encode(errors="surrogatepass"))
-    return StatedJobState(found.hexdigest(), tuple(sorted(datasets)))
+        digest.update(_FIELD.join(names).encode(errors="surrogatepass"))
+    digest.update(repr(list(problems)).encode(errors="surrogatepass"))
+    return StatedJobState(digest.hexdigest(), tuple(sorted(datasets)))
 
 
 def _digest_of_record(record: DatasetRecord, at: datetime) -> str:

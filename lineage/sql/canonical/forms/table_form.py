@@ -88,10 +88,10 @@ class TableForm:
 
     def find(self, name: str) -> ValueForm | None:
         """Return a column's value; None if there is no such column, or several."""
-        found = [value for column, value in self.columns if column == name]
-        if len(found) == 1:
-            return found[0]
-        if not found and self.rest:
+        values = [value for column, value in self.columns if column == name]
+        if len(values) == 1:
+            return values[0]
+        if not values and self.rest:
             return ValueForm(digest("column", self.rest, name))
         return None
 

@@ -18,17 +18,17 @@ __all__ = ["find_prefixed", "find_unprefixed"]
 
 def find_prefixed(block: BlockForm, alias: str, name: str) -> ValueForm | None:
     """Return the value of `alias.name`; None if its meaning is not certain."""
-    for level, one in enumerate(block.chain()):
-        numbers = [number for number, item in enumerate(one.items) if item.alias == alias]
+    for level, scope in enumerate(block.chain()):
+        numbers = [number for number, item in enumerate(scope.items) if item.alias == alias]
         if len(numbers) > 1:
             return None
         if numbers:
-            found = one.items[numbers[0]].relation.find(name)
-            if found is None:
+            value = scope.items[numbers[0]].relation.find(name)
+            if value is None:
                 return None
-            found = one.refer(numbers[0], found)
-            return one.refer_outer(level, found) if level else found
-        if any(item.relation.may_have(alias) for item in one.items):  # a field of a column
+            value = scope.refer(numbers[0], value)
+            return scope.refer_outer(level, value) if level else value
+        if any(item.relation.may_have(alias) for item in scope.items):  # a field of a column
             return None
     return None
 
@@ -53,10 +53,10 @@ def _in_block(
     block: BlockForm, name: str, read_alias: Callable[[BlockForm, exp.Expr], ValueForm]
 ) -> tuple[list[ValueForm], bool]:
     """Return the possible values of a name in one block, and whether it certainly is one of them."""
-    found: list[ValueForm] = []
+    values: list[ValueForm] = []
     certain = False
     if name in block.merged:
-        found.append(block.merged[name])
+        values.append(block.merged[name])
         certain = True
     else:
         for number, item in enumerate(block.items):
@@ -65,18 +65,18 @@ def _in_block(
             value = item.relation.find(name)
             if value is None:  # several columns of that name
                 value = ValueForm(digest("one of", item.relation.content, name))
-            found.append(block.refer(number, value))
+            values.append(block.refer(number, value))
             certain = certain or not item.relation.is_open or any(name == own for own, _ in item.relation.columns)
     written = block.aliases.get(name)
     if written is None or name in block.open_aliases:
-        return found, certain
-    if block.columns_first and found:
-        return found, True
+        return values, certain
+    if block.columns_first and values:
+        return values, True
     if certain and not block.sees_aliases:
-        return found, True
+        return values, True
     block.open_aliases.add(name)
     try:
         value = read_alias(block, written)
     finally:
         block.open_aliases.discard(name)
-    return [*found, value], True
+    return [*values, value], True

@@ -183,13 +183,13 @@ class SelectReader(FromReader):
         if any(one.find(exp.Star) is not None and not one.find(exp.AggFunc) for one in keys):
             raise UnsupportedError
         keys = [one for one in keys if not contains_aggregate(one)]
-        found = [self._expressions.value(one, block) for one in keys]
-        block.stability = worst(found, block.stability)
-        block.keys = frozenset(value.digest for value in found)
+        values = [self._expressions.value(one, block) for one in keys]
+        block.stability = worst(values, block.stability)
+        block.keys = frozenset(value.digest for value in values)
         block.unique = {block.keys}
         block.rows = digest("group", block.rows, sorted(block.keys))
         listed = [tree_digest(one, self._text) for one in keys]
-        block.note("GROUP BY", sorted({value.digest for value in found}), listed)
+        block.note("GROUP BY", sorted({value.digest for value in values}), listed)
 
     def _key(self, node: exp.Expr, tree: exp.Expr, block: BlockForm) -> ValueForm:
         """Return the value of a key of GROUP BY, which may be the position of an output column."""

@@ -30,32 +30,32 @@ def conditions(node: exp.Expr, kind: type[exp.Expr] = exp.And) -> Iterator[exp.E
     """Yield the operands of a chain of AND (or OR), without brackets."""
     stack = [node]
     while stack:
-        one = stack.pop()
-        if isinstance(one, exp.Paren):
-            stack.append(one.this)
-        elif isinstance(one, kind) and not isinstance(one.args.get("expression"), list):
-            stack += (one.args["expression"], one.args["this"])
+        operand = stack.pop()
+        if isinstance(operand, exp.Paren):
+            stack.append(operand.this)
+        elif isinstance(operand, kind) and not isinstance(operand.args.get("expression"), list):
+            stack += (operand.args["expression"], operand.args["this"])
         else:
-            yield one
+            yield operand
 
 
 def contains_aggregate(node: exp.Expr) -> bool:
     """Return whether an expression aggregates the rows of its own block: not in a window, not in a sub-query."""
     stack = [node]
     while stack:
-        one = stack.pop()
-        if isinstance(one, exp.Query):
+        expression = stack.pop()
+        if isinstance(expression, exp.Query):
             continue
-        if isinstance(one, exp.Window):
-            function = one.this
+        if isinstance(expression, exp.Window):
+            function = expression.this
             while isinstance(function, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter, exp.WithinGroup)):
                 function = function.this
-            stack += (arg for arg in one.iter_expressions() if arg is not one.this)
+            stack += (arg for arg in expression.iter_expressions() if arg is not expression.this)
             stack += function.iter_expressions() if isinstance(function, exp.Expr) else ()
             continue
-        if isinstance(one, exp.AggFunc):
+        if isinstance(expression, exp.AggFunc):
             return True
-        stack += one.iter_expressions()
+        stack += expression.iter_expressions()
     return False
 
 
@@ -144,11 +144,11 @@ class Expressions:
         if type(name) is exp.Identifier and not any(node.args.get(key) for key in node.args if key not in _NAMES):
             column = str(self.identifiers.column(name))
             if table is not None:
-                found = find_prefixed(block, str(self.identifiers.column(table)), column)
+                value = find_prefixed(block, str(self.identifiers.column(table)), column)
             else:
-                found = find_unprefixed(block, column, lambda where, written: self.value(written, where))
-            if found is not None:
-                return found
+                value = find_unprefixed(block, column, lambda where, written: self.value(written, where))
+            if value is not None:
+                return value
         return self._unknown(node, block)
 
     def _combined(self, kind: str, operands: Iterator[exp.Expr] | tuple[exp.Expr, ...], block: BlockForm, *,
@@ -236,26 +236,26 @@ class Expressions:
         """Return the value of a query in an expression: a scalar, EXISTS, the list of IN."""
         inner = node.this if isinstance(node, exp.Exists) else node
         relation = self.read_query(inner, block)
-        found = digest("query", type(node) is exp.Exists, relation.rows, list(relation.values), relation.rest)
+        content = digest("query", type(node) is exp.Exists, relation.rows, list(relation.values), relation.rest)
         reader = _reader_of(node)
         if reader in _READS_IN_ORDER:
-            return ValueForm(digest(found, relation.order), stability=max(relation.all_stability, Stability.TIES))
+            return ValueForm(digest(content, relation.order), stability=max(relation.all_stability, Stability.TIES))
         if reader not in _READS_A_SET and not _has_one_row(inner):
-            found = digest(found, relation.order)  # some databases take the first row of several
-        return ValueForm(found, stability=relation.all_stability)
+            content = digest(content, relation.order)  # some databases take the first row of several
+        return ValueForm(content, stability=relation.all_stability)
 
     def aliases_in(self, node: exp.Expr, block: BlockForm) -> list[Part]:
         """Return the expressions of the select lists that names in a node may stand for, directly or through others."""
         found: list[Part] = []
-        for level, one in enumerate(block.chain()):
+        for level, scope in enumerate(block.chain()):
             seen: set[str] = set()
-            stack = [node] if one.aliases else []
+            stack = [node] if scope.aliases else []
             while stack:
                 names = {str(self.identifiers.column(each)) for each in stack.pop().find_all(exp.Identifier)}
-                for name in sorted((names & one.aliases.keys()) - seen):
+                for name in sorted((names & scope.aliases.keys()) - seen):
                     seen.add(name)
-                    stack.append(one.aliases[name])
-            found += ((level, name, tree_digest(one.aliases[name], self.text)) for name in sorted(seen))
+                    stack.append(scope.aliases[name])
+            found += ((level, name, tree_digest(scope.aliases[name], self.text)) for name in sorted(seen))
         return found
 
     def _unknown(self, node: exp.Expr, block: BlockForm) -> ValueForm:
@@ -264,13 +264,15 @@ class Expressions:
         It may be another one each time, and may change the rows, as an aggregate or an UNNEST does.
         """
         tables = [self.read_query(one, block).content for one in node.find_all(exp.Query)]
-        found = digest("unknown", tree_digest(node, self.text), block.environment, tables, self.aliases_in(node, block))
+        content = digest(
+            "unknown", tree_digest(node, self.text), block.environment, tables, self.aliases_in(node, block)
+        )
         if isinstance(node, exp.Column):
-            return ValueForm(found, stability=Stability.TIES)
-        block.wild.append(found)
+            return ValueForm(content, stability=Stability.TIES)
+        block.wild.append(content)
         block.is_unread = True
         block.unknown_functions.update(self._functions_in(node))
-        return ValueForm(found, stability=Stability.VOLATILE)
+        return ValueForm(content, stability=Stability.VOLATILE)
 
     def _functions_in(self, node: exp.Expr) -> Iterator[str]:
         """Yield a phrase for each function in an expression that is not known, or returns several rows."""

@@ -36,14 +36,14 @@ def recover(tokens: list[Token], attempt: Attempt) -> exp.Expr | None:
     if len(tokens) > _MAX_TOKENS:
         return None
     current = list(tokens)
-    found = attempt(current)
+    outcome = attempt(current)
     for _ in range(_MAX_ATTEMPTS):
-        if not isinstance(found, int):
-            return found if is_worth(found) else None
-        for candidate, kept in _candidates(current, found):
+        if not isinstance(outcome, int):
+            return outcome if is_worth(outcome) else None
+        for candidate, kept in _candidates(current, outcome):
             result = attempt(candidate) if candidate else 0
             if not isinstance(result, int) or len(candidate) - result < kept:
-                current, found = candidate, result
+                current, outcome = candidate, result
                 break
         else:
             return None

@@ -59,12 +59,12 @@ def is_routine(words: Sequence[str]) -> bool:
 
 def body_of(tokens: Sequence[Token], words: Sequence[str], position: int, dialect: Dialect) -> Body | None:
     """Return the body of the routine whose CREATE is at a position of the tokens; None if it has none."""
-    found = next((at for at in range(position, len(words)) if words[at] in _KINDS), len(words))
-    kind = words[found] if found < len(words) else ""
+    kind_index = next((at for at in range(position, len(words)) if words[at] in _KINDS), len(words))
+    kind = words[kind_index] if kind_index < len(words) else ""
     kind = "PROCEDURE" if kind == "PROC" else "MACRO" if dialect.functions_are_macros and kind == "FUNCTION" else kind
-    parameters = _parameters(tokens, words, found + 1, dialect)
+    parameters = _parameters(tokens, words, kind_index + 1, dialect)
     language, string, start = "", None, -1
-    for at in _header(words, found + 1, dialect):
+    for at in _header(words, kind_index + 1, dialect):
         if words[at] == "LANGUAGE" and at + 1 < len(words):
             named = (words[at + 1] or tokens[at + 1].text).upper().split()  # `SQL SECURITY` is one token
             language = named[0] if named else ""

@@ -85,7 +85,7 @@ def _of_outermost(select: exp.Expr, tokens: Sequence[Token]) -> int | None:
 
 def _divide(tokens: Sequence[Token], first: int) -> list[Sequence[Token]]:
     """Return the tokens from an index on, divided at the commas outside brackets, up to the end of the list."""
-    found: list[Sequence[Token]] = []
+    items: list[Sequence[Token]] = []
     depth = 0
     begin = first
     index = first
@@ -98,13 +98,13 @@ def _divide(tokens: Sequence[Token], first: int) -> list[Sequence[Token]]:
             if depth < 0:
                 break
         elif not depth and kind is TokenType.COMMA:
-            found.append(tokens[begin:index])
+            items.append(tokens[begin:index])
             begin = index + 1
         elif not depth and kind in _ENDS and not _continues(tokens, index, begin):
             break
         index += 1
-    found.append(tokens[begin:index])
-    return found
+    items.append(tokens[begin:index])
+    return items
 
 
 def _continues(tokens: Sequence[Token], index: int, begin: int) -> bool:

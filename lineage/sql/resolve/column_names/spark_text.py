@@ -82,14 +82,14 @@ class SparkText(EngineText):
     def like(self, term: Term) -> str:  # noqa: D102
         left, right = map(self.write, term.terms)
         if term.text == "LIKE":
-            found = f"{left} LIKE {right}"
+            text = f"{left} LIKE {right}"
         elif term.text == "ILIKE":
-            found = f"ilike({left}, {right})"
+            text = f"ilike({left}, {right})"
         elif term.text in ("RLIKE", "REGEXP"):
-            found = f"RLIKE({left}, {right})"
+            text = f"RLIKE({left}, {right})"
         else:
             raise UncertainTextError
-        return f"(NOT {found})" if term.negated else found
+        return f"(NOT {text})" if term.negated else text
 
     def case(self, term: Term) -> str:  # noqa: D102
         parts = list(term.terms)

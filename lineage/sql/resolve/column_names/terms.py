@@ -171,12 +171,12 @@ class _TermReader:
 
     def _list(self, closer: str) -> tuple[Term, ...]:
         """Read terms with commas between them, and the closing bracket."""
-        found: list[Term] = []
+        terms: list[Term] = []
         while not self._accept(closer):
-            if found:
+            if terms:
                 self._expect(",")
-            found.append(self.expression(0))
-        return tuple(found)
+            terms.append(self.expression(0))
+        return tuple(terms)
 
     # What an expression begins with
 

@@ -35,12 +35,12 @@ def _written(tokens: Sequence[Token], text: str) -> str:
 
 def without_spaces(tokens: Sequence[Token], text: str) -> str:
     """Return the text with spaces between words only: statements that differ in spaces have one fingerprint."""
-    found = ""
+    compact_text = ""
     for token in tokens:
         written = _marked(token, text)
-        between = " " if found[-1:].isalnum() and written[:1].isalnum() else ""
-        found += between + written
-    return found
+        between = " " if compact_text[-1:].isalnum() and written[:1].isalnum() else ""
+        compact_text += between + written
+    return compact_text
 
 
 def sqlite_text(tokens: Sequence[Token], text: str) -> str:

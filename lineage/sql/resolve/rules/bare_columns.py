@@ -50,8 +50,8 @@ def add_row_of_extreme(
     if not extremes:
         return
     compared: Sources = {}
-    for one in extremes:
-        resolver.evaluate(scope, one, SORT, compared)
+    for extreme in extremes:
+        resolver.evaluate(scope, extreme, SORT, compared)
     group = select.args.get("group")
     listed = group.expressions if group is not None else []
     names = {str(projection.key_name(key)).lower() for key in listed}
@@ -72,8 +72,8 @@ def add_row_of_extreme(
         clause = select.args.get(place)
         rest = None if clause is None else _without_aliases(resolver, clause, scope, projection)
         if rest is not None and _reads_row(resolver, rest, scope, keys):
-            for one in extremes:
-                resolver.evaluate(scope, one, code, sink)
+            for extreme in extremes:
+                resolver.evaluate(scope, extreme, code, sink)
 
 
 def _without_aliases(resolver: Resolver, clause: exp.Expr, scope: Scope, projection: Projection) -> exp.Expr:

@@ -51,11 +51,11 @@ def _struct(resolver: Resolver, node: exp.Expr, scope: Scope) -> Composite:
             name = resolver.identifiers.column(item.this)
         else:
             name = f"col{position + 1}"
-        found = nested_or_plain(resolver, value, scope)
-        _add_field(fields, name, found)
+        value_sources = nested_or_plain(resolver, value, scope)
+        _add_field(fields, name, value_sources)
         if resolver.naming.dialect.tuples_have_fields:
-            _add_field(fields, str(position + 1), found)
-        absorb(total, found, TRANSFORMATION, item)
+            _add_field(fields, str(position + 1), value_sources)
+        absorb(total, value_sources, TRANSFORMATION, item)
     return Composite(total, fields)
 
 

@@ -68,12 +68,12 @@ def inlined_fields(resolver: Resolver, call: exp.Expr, scope: Scope) -> list[tup
 
 def _entries(resolver: Resolver, node: exp.Expr, scope: Scope, value: Sources) -> list[tuple[str, Sources]]:
     """Return the key and the value of a map: of one that the query builds, each from its own operands."""
-    found: dict[str, Sources] = {"key": value, "value": value}
+    entries: dict[str, Sources] = {"key": value, "value": value}
     for name, operand in (("key", node.args.get("keys")), ("value", node.args.get("values"))):
         if isinstance(node, exp.Map | exp.VarMap) and isinstance(operand, exp.Expr):
-            found[name] = {}
-            resolver.evaluate(scope, operand, TRANSFORMATION, found[name])
-    return list(found.items())
+            entries[name] = {}
+            resolver.evaluate(scope, operand, TRANSFORMATION, entries[name])
+    return list(entries.items())
 
 
 def _is_map(resolver: Resolver, node: exp.Expr, scope: Scope) -> bool:

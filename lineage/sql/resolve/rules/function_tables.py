@@ -113,8 +113,8 @@ def _as_table(column: exp.Column) -> exp.Table:
 def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.Expr) -> Relation:
     """A table function: its declared columns, else any column that is referenced, all from its arguments."""
     call = _inner_call(call)
-    if (found := _table_named_by(resolver, call, scope)) is not None:
-        return found.renamed(alias_columns(resolver, node))
+    if (relation := _table_named_by(resolver, call, scope)) is not None:
+        return relation.renamed(alias_columns(resolver, node))
     if name_of_function(call) in RUN_QUERIES:
         resolver.report(
             DiagnosticCode.DYNAMIC_SQL,
@@ -131,18 +131,18 @@ def function_table(resolver: Resolver, call: exp.Expr, scope: Scope, node: exp.E
     else:
         pairs = inlined_fields(resolver, call, scope)
     if pairs:
-        found = Relation([name for name, _ in pairs], [sources for _, sources in pairs], rows)
+        relation = Relation([name for name, _ in pairs], [sources for _, sources in pairs], rows)
     elif isinstance(call, exp.Stack) and (columns := _stack(resolver, call, scope)):
-        found = Relation([f"col{position}" for position in range(len(columns))], columns)
-    elif (found := _declared_columns(resolver, call, value, scope)) is not None:
-        found.rows = rows
+        relation = Relation([f"col{position}" for position in range(len(columns))], columns)
+    elif (relation := _declared_columns(resolver, call, value, scope)) is not None:
+        relation.rows = rows
     elif (known := installed_rules().table_functions.get(name_of_function(call))) is not None:
-        found = Relation(list(known), [value for _ in known], rows)
+        relation = Relation(list(known), [value for _ in known], rows)
     elif listed := columns_of_call(call, resolver.naming.dialect):
         ordinal = ["ordinality"] if node.args.get("ordinality") else []
-        found = Relation([*listed, *ordinal], [*(value for _ in listed), *({} for _ in ordinal)], rows)
-    if found is not None:
-        return found.renamed(alias_columns(resolver, node))
+        relation = Relation([*listed, *ordinal], [*(value for _ in listed), *({} for _ in ordinal)], rows)
+    if relation is not None:
+        return relation.renamed(alias_columns(resolver, node))
     return _function_of_unknown_columns(resolver, call, node, value, rows)
 
 

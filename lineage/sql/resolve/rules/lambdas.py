@@ -63,10 +63,12 @@ def _readable(resolver: Resolver, node: exp.Lambda) -> exp.Expr | None:
         return None
     names = {resolver.identifiers.column(each) for each in node.expressions}
     root = exp.Paren(this=node.this.copy())
-    for found in list(root.find_all(exp.Identifier)):
-        is_operand = found.arg_key not in _NAMES.get(type(found.parent), ()) and type(found.parent) not in _NAMING
-        if is_operand and resolver.identifiers.column(found) in names:
-            found.replace(exp.Column(this=found.copy()))
+    for identifier in list(root.find_all(exp.Identifier)):
+        is_operand = (
+            identifier.arg_key not in _NAMES.get(type(identifier.parent), ()) and type(identifier.parent) not in _NAMING
+        )
+        if is_operand and resolver.identifiers.column(identifier) in names:
+            identifier.replace(exp.Column(this=identifier.copy()))
     body: exp.Expr = root.this
     return body
 

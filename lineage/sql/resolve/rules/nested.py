@@ -242,17 +242,17 @@ def _read(
     if keys is None and isinstance(path, exp.Literal):  # tupleElement(t, 2)
         keys = [str(path.this)]
     value = nested_or_plain(resolver, document, scope)
-    found = _computed(
+    sources = _computed(
         resolver.field(value, keys or [], closed=True), TRANSFORMATION if is_text or not keys else IDENTITY, document
     )
     if keys is None and path is not None:
         further.append(path)
     for other in further:
         if (more := json_keys(other)) is not None:  # a further path
-            absorb(found, resolver.field(value, more, closed=True), TRANSFORMATION, document)
+            absorb(sources, resolver.field(value, more, closed=True), TRANSFORMATION, document)
         else:
-            resolver.evaluate(scope, other, TRANSFORMATION, found)
-    return found
+            resolver.evaluate(scope, other, TRANSFORMATION, sources)
+    return sources
 
 
 def _computed(value: Sources, effect: int, mention: exp.Expr) -> Sources:

@@ -120,25 +120,25 @@ def _outputs_named(
     grouped = _keys(group) if group is not None else []
     names = [_bare_name(resolver, key) for key in grouped]
     by_key = _outputs_as_keys(resolver, grouped, names, scope, projection)
-    found: list[tuple[exp.Expr, Sources]] = []
+    outputs: list[tuple[exp.Expr, Sources]] = []
     meant: list[tuple[exp.Expr, Sources]] = []
     for node in having.walk(prune=lambda below: isinstance(below, _GROUPED)):
         if type(node) is exp.Column and node.args.get("table") is None and type(node.this) is exp.Identifier:
             name = resolver.identifiers.column(node.this)
             output = scope.aliases.get(name)
             if output is not None and not hides_alias(resolver, name, scope, projection):
-                found.append((node.this, output))
+                outputs.append((node.this, output))
                 if name in by_key:
                     meant.append((node.this, output))
-    if not found:
-        return found
+    if not outputs:
+        return outputs
     listed = [projection.key_expression(key) for key in group.expressions] if group is not None else []
     if group is not None and group.args.get("all"):
         listed = [written for written in projection.expressions if written is not None]
     if not resolver.naming.dialect.bare_keys_hide_aliases:
         listed = [column for key in listed for column in key.find_all(exp.Column)]
     keys = {key.name.lower() for key in listed if type(key) is exp.Column}
-    return [*meant, *((name, output) for name, output in found if name.name.lower() not in keys)]
+    return [*meant, *((name, output) for name, output in outputs if name.name.lower() not in keys)]
 
 
 _GROUPED = (exp.AggFunc, exp.Filter, exp.WithinGroup, exp.Query, exp.Window, exp.Anonymous)
@@ -181,12 +181,12 @@ def _outputs_as_keys(
     If such a key were a column of FROM, the alias's expression would have no single value in a group. `names` are the
     names of the keys; None for a key that is not a single name.
     """
-    found: set[str] = set()
+    aliases: set[str] = set()
     if not scope.outputs or not resolver.alias_visibility.group_by:
-        return found
+        return aliases
     asked = {name for name in names if name is not None and name in scope.outputs}
     if not asked:
-        return found
+        return aliases
     columns_of_keys = {_name(resolver, key) for key in keys if type(key) is exp.Column}
     for name in asked:
         written = scope.written[name]
@@ -195,8 +195,8 @@ def _outputs_as_keys(
         columns = written.walk(prune=lambda below: isinstance(below, exp.Query))
         reads_others = any(type(one) is exp.Column and _name(resolver, one) not in columns_of_keys for one in columns)
         if reads_others and not hides_alias(resolver, name, scope, projection):
-            found.add(name)
-    return found
+            aliases.add(name)
+    return aliases
 
 
 def _name(resolver: Resolver, column: exp.Expr) -> str:

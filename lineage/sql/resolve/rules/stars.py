@@ -145,12 +145,12 @@ def _merged_first(scope: Scope, relation: Relation, columns: list[_Shown]) -> li
         ours = _owns(scope, merge.left, relation, merge.columns)
         theirs = _owns(scope, merge.right, relation, merge.columns)
         names = ours or theirs
-        found = [column for name in names for column in columns if column[0] == name][: len(names)]
-        rest = [column for column in columns if column not in found]
+        merged_columns = [column for name in names for column in columns if column[0] == name][: len(names)]
+        rest = [column for column in columns if column not in merged_columns]
         if merge.side == "FULL" or (merge.side == "RIGHT") == bool(ours):
-            hidden, columns = [*found, *hidden], rest
+            hidden, columns = [*merged_columns, *hidden], rest
         else:
-            columns = [*found, *rest]
+            columns = [*merged_columns, *rest]
     return [*hidden, *columns]
 
 

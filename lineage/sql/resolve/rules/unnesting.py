@@ -79,30 +79,30 @@ def _unnest_fields(resolver: Resolver, node: exp.Expr, elements: list[Composite]
     https://trino.io/docs/current/sql/select.html#unnest
     """
     rows = rows_made([*elements], node)
-    found: list[str] = []
+    columns: list[str] = []
     sources: list[Sources] = []
     for position, element in enumerate(elements):
         fields = fields_of(resolver, element)
         if fields:
-            found += fields
+            columns += fields
             sources += (resolver.field(element, [name]) for name in fields)
         elif fields is None and len(elements) == 1:
             if not names:
                 return Elements(element, rows, resolver.field)
             # It may be an array of rows or a map: any column may be from any part.
             width = max(1, len(names))
-            found += [f"_col{position + number}" for number in range(width)]
+            columns += [f"_col{position + number}" for number in range(width)]
             sources += [element] * width
         else:
-            found.append(f"_col{position}")
+            columns.append(f"_col{position}")
             sources.append(element)
     if offset := node.args.get("offset"):
-        found.append("ordinality" if offset is True else resolver.identifiers.alias(offset))
+        columns.append("ordinality" if offset is True else resolver.identifiers.alias(offset))
         sources.append({})
-    while len(names) > len(found):
-        found.append("")
+    while len(names) > len(columns):
+        columns.append("")
         sources.append(sources[0] if sources else {})
-    return Relation(found, sources, rows).renamed(names)
+    return Relation(columns, sources, rows).renamed(names)
 
 
 def rows_made(values: list[Sources], mention: exp.Expr) -> RowSources | None:

@@ -159,14 +159,14 @@ class QueryBlock:
         """
         if qualifier:
             for scope in self.chain():
-                if found := scope.items.get(f"{qualifier}.{alias}"):
-                    return found
-                found = scope.items.get(alias)
-                if isinstance(found, BaseTable) and _schema_of(found.name) == qualifier:
-                    return found
+                if relation := scope.items.get(f"{qualifier}.{alias}"):
+                    return relation
+                relation = scope.items.get(alias)
+                if isinstance(relation, BaseTable) and _schema_of(relation.name) == qualifier:
+                    return relation
         for scope in self.chain():
-            if found := scope.items.get(alias) or scope.prefixed.get(alias):
-                return found
+            if relation := scope.items.get(alias) or scope.prefixed.get(alias):
+                return relation
         return None
 
     def add_output(self, name: str, sources: Sources, written: exp.Expr) -> None:

@@ -68,29 +68,33 @@ class Scope(QueryBlock):
                 if sources is not None:
                     return sources
             key: Any = (text["this"], True) if text.get("quoted") else text["this"]
-            found = self._found.get(key)
-            if found is None:
+            column_sources = self._found.get(key)
+            if column_sources is None:
                 name = self._names.get(key) or self.resolver.identifiers.column(node)
-                found = find_unprefixed(self, column, name)
-                if found is NO_SOURCES and name == _GROUPING_ID:
-                    found = self._grouping_id(column)
-                if found and name not in self.aliases and found is not self.outputs.get(name):
-                    self._found[key] = found
-            return found
+                column_sources = find_unprefixed(self, column, name)
+                if column_sources is NO_SOURCES and name == _GROUPING_ID:
+                    column_sources = self._grouping_id(column)
+                if column_sources and name not in self.aliases and column_sources is not self.outputs.get(name):
+                    self._found[key] = column_sources
+            return column_sources
         owner = table.args
         if len(args) == 2 and not owner.get("quoted") and not text.get("quoted"):  # nearly always: `alias.name`
             alias, known = self._names.get(owner["this"]), self._names.get(text["this"])
             if alias is not None and known is not None and alias not in self.namesakes:
                 relation = self.items.get(alias)
-                if relation is not None and (index := relation.index) is not None and (found := index.get(known)):
-                    return found
+                if (
+                    relation is not None
+                    and (index := relation.index) is not None
+                    and (column_sources := index.get(known))
+                ):
+                    return column_sources
         full = (owner["this"], text["this"], owner.get("quoted"), text.get("quoted"))
-        found = self._found.get(full)
-        if found is None:
-            found = self._resolve_prefixed(column, table, self.resolver.identifiers.column(node))
-            if found and "db" not in args:
-                self._found[full] = found
-        return found
+        column_sources = self._found.get(full)
+        if column_sources is None:
+            column_sources = self._resolve_prefixed(column, table, self.resolver.identifiers.column(node))
+            if column_sources and "db" not in args:
+                self._found[full] = column_sources
+        return column_sources
 
     def _grouping_id(self, column: exp.Expr) -> Sources:
         """Return the sources of Hive's and Spark's GROUPING__ID: it says which of the keys a row is grouped by."""
@@ -114,17 +118,17 @@ class Scope(QueryBlock):
         relation = self.items.get(alias) if schema is None else None
         if relation is None:
             relation = self.item(alias, identifiers.alias(schema) if schema else None)
-        if schema is None and (found := self._of_namesakes(column, alias, name)) is not None:
-            return found
+        if schema is None and (sources := self._of_namesakes(column, alias, name)) is not None:
+            return sources
         if relation is not None:
-            found = relation.find(name)
-            if found is None and not relation.has_unknown_columns:  # `a.x`, where a is also a struct of another table
-                found = self._of_outer(alias, relation, name) if schema is None else None
-                found = found if found is not None else self._field_of(column, built=True)
-            return found if found is not None else column_of(self, relation, name, column, alias)
-        found = self._field_of(column)
-        if found is not None:
-            return found
+            sources = relation.find(name)
+            if sources is None and not relation.has_unknown_columns:  # `a.x`, where a is also a struct of another table
+                sources = self._of_outer(alias, relation, name) if schema is None else None
+                sources = sources if sources is not None else self._field_of(column, built=True)
+            return sources if sources is not None else column_of(self, relation, name, column, alias)
+        sources = self._field_of(column)
+        if sources is not None:
+            return sources
         if (presumed := self._field_of_unknown(column)) is not None:
             return presumed
         if name.lower() in _OF_A_SEQUENCE and self.resolver.naming.dialect.sequences_by_column:
@@ -175,28 +179,28 @@ class Scope(QueryBlock):
             owner = self.item(path[depth])
             if owner is not None:
                 name = path[depth + 1]
-                found = known_column(owner, name) if owner.has_unknown_columns else owner.find(name)
-                if found is not None:
-                    return self.resolver.field(found, path[depth + 2 :])
-        found = self._find(path[0], column)
-        if found is None:
+                sources = known_column(owner, name) if owner.has_unknown_columns else owner.find(name)
+                if sources is not None:
+                    return self.resolver.field(sources, path[depth + 2 :])
+        sources = self._find(path[0], column)
+        if sources is None:
             elements = (item for scope in self.chain() for item in scope.items.values() if isinstance(item, Elements))
-            found = next((item.infer(path[0]) for item in elements), None)
-        if found is None or (built and not (isinstance(found, Composite) and path[1] in (found.fields or ()))):
+            sources = next((item.infer(path[0]) for item in elements), None)
+        if sources is None or (built and not (isinstance(sources, Composite) and path[1] in (sources.fields or ()))):
             return None
-        return self.resolver.field(found, path[1:])
+        return self.resolver.field(sources, path[1:])
 
     def value(self, path: list[str]) -> Sources | None:
         """Return the sources of a column or a nested field by its path; None if no relation has the column."""
         owner = self.item(path[0]) if len(path) > 1 else None
         if owner is not None:
-            found = known_column(owner, path[1])
-            return self.resolver.field(found, path[2:]) if found is not None else None
-        found = self._find(path[0])
-        if found is None:
+            sources = known_column(owner, path[1])
+            return self.resolver.field(sources, path[2:]) if sources is not None else None
+        sources = self._find(path[0])
+        if sources is None:
             unknown = [r for scope in self.chain() for r in scope.items.values() if r.is_open]
-            found = unknown[0].infer(path[0]) if len(unknown) == 1 else None
-        return self.resolver.field(found, path[1:]) if found is not None else None
+            sources = unknown[0].infer(path[0]) if len(unknown) == 1 else None
+        return self.resolver.field(sources, path[1:]) if sources is not None else None
 
     def _find(self, name: str, column: exp.Expr | None = None) -> Sources | None:
         """Return the sources of an unqualified name that a relation is known to have.
@@ -205,15 +209,15 @@ class Scope(QueryBlock):
         """
         nearer: QueryBlock | None = None
         for scope in self.chain():
-            found = scope.merged.get(name)
-            for relation in scope.items.values() if found is None else ():
-                found = relation.find(name)
-                if found is not None:
+            sources = scope.merged.get(name)
+            for relation in scope.items.values() if sources is None else ():
+                sources = relation.find(name)
+                if sources is not None:
                     break
-            if found is not None:
+            if sources is not None:
                 if nearer is None or column is None or (scope.holds_variables and name in scope.merged):
-                    return found
-                return doubtful(nearer, column, name, scope, found)
+                    return sources
+                return doubtful(nearer, column, name, scope, sources)
             if nearer is None and may_have_any(scope):
                 nearer = scope
         return None

@@ -29,28 +29,29 @@ def read_unnamed(block: QueryBlock, relations: list[Relation], name: str, column
     if resolver.naming.dialect.unnamed_column_text is None or not column.this.args.get("quoted"):
         return None
     listed = [(own, sources) for relation in relations for own, sources in relation.columns()]
-    found = [(own, sources) for own, sources in listed if may_be_named(own, name)]
+    candidates = [(own, sources) for own, sources in listed if may_be_named(own, name)]
     exact: list[tuple[str, Sources]] = [
-        (own, sources) for own, sources in found if isinstance(own, UnnamedColumn) and own.text == name
+        (own, sources) for own, sources in candidates if isinstance(own, UnnamedColumn) and own.text == name
     ]
-    found = exact[:1] or found
-    if found and all(sources.keys() == found[0][1].keys() for _, sources in found):
-        resolver.unnamed[name] = found[0][0]
-        return found[0][1]
-    if not found and not name.isidentifier():
-        found = [(own, sources) for own, sources in listed if _UNCERTAIN.fullmatch(own)]
-    if not found:
+    candidates = exact[:1] or candidates
+    if candidates and all(sources.keys() == candidates[0][1].keys() for _, sources in candidates):
+        resolver.unnamed[name] = candidates[0][0]
+        return candidates[0][1]
+    if not candidates and not name.isidentifier():
+        candidates = [(own, sources) for own, sources in listed if _UNCERTAIN.fullmatch(own)]
+    if not candidates:
         return None
-    resolver.unnamed[name] = found[0][0]
+    resolver.unnamed[name] = candidates[0][0]
     resolver.report(
         DiagnosticCode.AMBIGUOUS_COLUMN,
         Severity.WARNING,
-        "a name that the engine made of an expression may be that of " + " or ".join(f"`{own}`" for own, _ in found),
+        "a name that the engine made of an expression may be that of "
+        + " or ".join(f"`{own}`" for own, _ in candidates),
         column,
         hint="name the column where it is computed: … AS name",
     )
     return {
         (source if type(source) is TableRows else resolver.source(source.table, source.column, True), effect): place
-        for _, sources in found
+        for _, sources in candidates
         for (source, effect), place in sources.items()
     }

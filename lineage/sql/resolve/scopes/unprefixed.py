@@ -41,11 +41,11 @@ def find_unprefixed(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
     scope: QueryBlock | None = start
     nearer: QueryBlock | None = None
     while scope is not None:
-        found: Sources | None = None
+        column_sources: Sources | None = None
         if name in scope.aliases and start.resolver.alias_visibility.before_columns:
-            found = _alias(scope, column, name)
+            column_sources = _alias(scope, column, name)
         elif name in scope.merged:
-            found = scope.merged[name]
+            column_sources = scope.merged[name]
         else:
             for relation in scope.items.values():
                 index = relation.index
@@ -53,16 +53,16 @@ def find_unprefixed(start: QueryBlock, column: exp.Expr, name: str) -> Sources:
                     continue
                 sources = (index and index[name]) or relation.find(name)
                 if sources is not None:
-                    if found is not None:
-                        found = ambiguous(scope, column, name, scope.having(name), sure=True)
+                    if column_sources is not None:
+                        column_sources = ambiguous(scope, column, name, scope.having(name), sure=True)
                         break
-                    found = sources
-        if found is None and name in scope.aliases:
-            found = _alias(scope, column, name)
-        if found is not None:
+                    column_sources = sources
+        if column_sources is None and name in scope.aliases:
+            column_sources = _alias(scope, column, name)
+        if column_sources is not None:
             if nearer is None or (scope.holds_variables and name in scope.merged):
-                return found
-            return doubtful(nearer, column, name, scope, found)
+                return column_sources
+            return doubtful(nearer, column, name, scope, column_sources)
         if nearer is None and may_have_any(scope):
             nearer = scope
         scope = scope.parent

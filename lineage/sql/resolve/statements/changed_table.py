@@ -48,20 +48,20 @@ def changed_table(
 
 
 def _name_in_from(
-    resolver: Resolver, tree: exp.Expr, table: exp.Table, found: exp.Expr, scope: Scope, rows: RowSources
+    resolver: Resolver, tree: exp.Expr, table: exp.Table, item: exp.Expr, scope: Scope, rows: RowSources
 ) -> str:
     """Return the name of the table behind the FROM item that is the target."""
     parts = resolver.identifiers.table_parts
-    view = scope.items.get(_alias(resolver, found))
-    if view is None and isinstance(found, exp.Table):
-        view = resolver.look_up(parts(found))[1]
+    view = scope.items.get(_alias(resolver, item))
+    if view is None and isinstance(item, exp.Table):
+        view = resolver.look_up(parts(item))[1]
     if isinstance(view, TemporaryTable):  # its rows do not influence the change
         rows.inputs = [one for one in rows.inputs if one is not view.rows]
         return view.name
     base = None if view is None or isinstance(view, BaseTable) else base_of(view, _set_names(resolver, tree))
     if base is not None:
-        return temporary_behind(resolver, tree, found, _set_names(resolver, tree)) or base
-    named = [parts(each) for each in (found, table) if isinstance(each, exp.Table)]
+        return temporary_behind(resolver, tree, item, _set_names(resolver, tree)) or base
+    named = [parts(each) for each in (item, table) if isinstance(each, exp.Table)]
     return resolver.look_up(max(named, key=len))[0]
 
 
@@ -127,11 +127,11 @@ def _is_same(resolver: Resolver, table: exp.Table, item: exp.Table) -> bool:
     return longer in (shorter, f"{own}.{shorter}") or ("." in shorter and longer.endswith(f".{shorter}"))
 
 
-def _is_target(resolver: Resolver, table: exp.Table, found: exp.Expr) -> bool:
+def _is_target(resolver: Resolver, table: exp.Table, item: exp.Expr) -> bool:
     """Return whether the FROM table with the target's name is the target, not a different table."""
-    if resolver.naming.dialect.targets_by_alias or not isinstance(found, exp.Table):
+    if resolver.naming.dialect.targets_by_alias or not isinstance(item, exp.Table):
         return True
     name, relation = resolver.look_up(resolver.identifiers.table_parts(table))
-    if found.args.get("alias") is not None:
+    if item.args.get("alias") is not None:
         return relation.is_open
-    return name == resolver.look_up(resolver.identifiers.table_parts(found))[0]
+    return name == resolver.look_up(resolver.identifiers.table_parts(item))[0]

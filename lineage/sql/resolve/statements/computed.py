@@ -40,9 +40,9 @@ def computed_columns(
 
 def _expression(kind: exp.Expr | None) -> exp.Expr | None:
     """Return the expression of a computed column; without STORED it is parsed as that of an identity column."""
-    found: exp.Expr | None = None
+    expression: exp.Expr | None = None
     if isinstance(kind, exp.ComputedColumnConstraint):
-        found = kind.this
+        expression = kind.this
     elif isinstance(kind, exp.GeneratedAsIdentityColumnConstraint):
-        found = kind.args.get("expression")
-    return found
+        expression = kind.args.get("expression")
+    return expression

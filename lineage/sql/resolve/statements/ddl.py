@@ -87,21 +87,23 @@ def _change_columns(resolver: Resolver, tree: exp.Expr, outcome: Outcome) -> lis
     """
     target, known = resolver.look_up(resolver.identifiers.table_parts(tree.this))
     altered = _AlteredColumns(target, known)
-    for one in column_alterations(tree, resolver.identifiers.column):
-        if one.name is not None and one.kind in (Alteration.ADD, Alteration.TYPE, Alteration.ONLY):
-            altered.types[one.name] = ColumnSchema(one.name, type_text(one.data_type, resolver.naming.dialect))
-        if one.kind is Alteration.ADD and one.name is not None:
-            altered.add(one.name, one)
-            computed_columns(resolver, outcome, [one.node] if one.node is not None else [], known)
-        elif one.kind in (Alteration.TYPE, Alteration.COMPUTE) and one.node is not None:
-            _convert(resolver, outcome, one, known)
-        elif one.kind is Alteration.ONLY and one.name is not None:
-            altered.only[one.name] = altered.columns.get(one.name, {})
-        elif one.kind is Alteration.DROP:
-            altered.drop(one)
-        elif one.kind is Alteration.RENAME and one.to is not None:
-            altered.rename(one, one.to)
-        altered.columns = reorder_columns(altered.columns, one)
+    for alteration in column_alterations(tree, resolver.identifiers.column):
+        if alteration.name is not None and alteration.kind in (Alteration.ADD, Alteration.TYPE, Alteration.ONLY):
+            altered.types[alteration.name] = ColumnSchema(
+                alteration.name, type_text(alteration.data_type, resolver.naming.dialect)
+            )
+        if alteration.kind is Alteration.ADD and alteration.name is not None:
+            altered.add(alteration.name, alteration)
+            computed_columns(resolver, outcome, [alteration.node] if alteration.node is not None else [], known)
+        elif alteration.kind in (Alteration.TYPE, Alteration.COMPUTE) and alteration.node is not None:
+            _convert(resolver, outcome, alteration, known)
+        elif alteration.kind is Alteration.ONLY and alteration.name is not None:
+            altered.only[alteration.name] = altered.columns.get(alteration.name, {})
+        elif alteration.kind is Alteration.DROP:
+            altered.drop(alteration)
+        elif alteration.kind is Alteration.RENAME and alteration.to is not None:
+            altered.rename(alteration, alteration.to)
+        altered.columns = reorder_columns(altered.columns, alteration)
     redefined = [action.this for action in tree.args.get("actions") or () if isinstance(action, exp.ModifyColumn)]
     computed_columns(resolver, outcome, redefined, known)
     outcome.altered, outcome.added = tuple(altered.types.values()), tuple(altered.added)
@@ -130,16 +132,16 @@ class _AlteredColumns:
             self.added.append(name)
         self.columns.setdefault(name, {})
 
-    def drop(self, one: ColumnAlteration) -> None:
-        self.columns.pop(one.name or "", None)
-        self.types.pop(one.name or "", None)
-        self.changes.append(TableChange(ChangeKind.DROP_COLUMN, self._target, column=str(one.column)))
+    def drop(self, alteration: ColumnAlteration) -> None:
+        self.columns.pop(alteration.name or "", None)
+        self.types.pop(alteration.name or "", None)
+        self.changes.append(TableChange(ChangeKind.DROP_COLUMN, self._target, column=str(alteration.column)))
 
-    def rename(self, one: ColumnAlteration, new: ColumnPath) -> None:
-        if one.name is not None:
-            self.columns = _rename_column(self.columns, one.name, new.name, self._known)
+    def rename(self, alteration: ColumnAlteration, new: ColumnPath) -> None:
+        if alteration.name is not None:
+            self.columns = _rename_column(self.columns, alteration.name, new.name, self._known)
         to = str(new) if new.spelling is None else Spelled(str(new), new.spelling)
-        self.changes.append(TableChange(ChangeKind.RENAME_COLUMN, self._target, to, str(one.column)))
+        self.changes.append(TableChange(ChangeKind.RENAME_COLUMN, self._target, to, str(alteration.column)))
 
 
 def _convert(resolver: Resolver, outcome: Outcome, alteration: ColumnAlteration, known: Relation) -> None:

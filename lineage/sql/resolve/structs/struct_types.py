@@ -88,15 +88,15 @@ def _inside(pieces: list[str]) -> list[str]:
 
 def _parts(pieces: list[str]) -> list[list[str]]:
     """Return the pieces between commas outside brackets."""
-    found: list[list[str]] = [[]]
+    parts: list[list[str]] = [[]]
     depth = 0
     for piece in pieces:
         depth += (piece in "<([") - (piece in ">)]") if len(piece) == 1 else 0
         if piece == "," and not depth:
-            found.append([])
+            parts.append([])
         else:
-            found[-1].append(piece)
-    return [part for part in found if part]
+            parts[-1].append(piece)
+    return [part for part in parts if part]
 
 
 def _unquoted(name: str) -> str:

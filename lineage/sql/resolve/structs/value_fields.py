@@ -162,12 +162,12 @@ class RowFields(Mapping[str, Sources]):
         self._relation = relation
 
     def __getitem__(self, name: str) -> Sources:
-        found = self._relation.find(name)
-        if found is None and self._relation.is_open:
-            found = self._relation.infer(name)
-        if found is None:
+        sources = self._relation.find(name)
+        if sources is None and self._relation.is_open:
+            sources = self._relation.infer(name)
+        if sources is None:
             raise KeyError(name)
-        return found
+        return sources
 
     def __iter__(self) -> Iterator[str]:
         return iter(name for name, _ in self._relation.columns())

@@ -35,7 +35,7 @@ class FunctionPrograms:
     def learn(self, header: ParsedStatement, following: Sequence[ParsedStatement]) -> None:
         """Add the function of a header, with the statements behind it, of which the first ones are its own."""
         name = function_name(header.tokens)
-        found: dict[_Name, None] = {}
+        reads: dict[_Name, None] = {}
         calls: set[str] = set()
         made: set[_Name] = set()
         for statement in following:
@@ -45,12 +45,12 @@ class FunctionPrograms:
             if statement.tree is not None:
                 calls |= {call.name.lower() for call in statement.tree.find_all(exp.Anonymous)}
                 made |= {self._parts(table) for table in _written(statement.tree) if isinstance(table, exp.Table)}
-                found.update(dict.fromkeys(self._read(statement.tree)))
+                reads.update(dict.fromkeys(self._read(statement.tree)))
         for one in made:
-            found.pop(one, None)
+            reads.pop(one, None)
         path = function_search_path(header.tokens)
-        if name and (found or calls):
-            self._reads.setdefault(name, {}).update((self._placed(parts, path), None) for parts in found)
+        if name and (reads or calls):
+            self._reads.setdefault(name, {}).update((self._placed(parts, path), None) for parts in reads)
             self._calls.setdefault(name, set()).update(calls)
 
     def _placed(self, parts: _Name, search_path: Sequence[str]) -> _Name:
@@ -97,11 +97,11 @@ class FunctionPrograms:
         found: dict[_Name, None] = {}
         waiting, seen = [name], set[str]()
         while waiting:
-            one = waiting.pop()
-            if one not in seen:
-                seen.add(one)
-                found.update(self._reads.get(one, {}))
-                waiting += self._calls.get(one, ())
+            function = waiting.pop()
+            if function not in seen:
+                seen.add(function)
+                found.update(self._reads.get(function, {}))
+                waiting += self._calls.get(function, ())
         return found
 
 

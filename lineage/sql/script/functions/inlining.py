@@ -197,14 +197,16 @@ class Functions:
 
     def _overloads(self, call: exp.Expr) -> list[_Function]:
         """Return the functions that a call may mean, by its schema and its number of arguments."""
-        found = self._known.get(call.name.lower(), [])
+        functions = self._known.get(call.name.lower(), [])
         schema = _schema_of(call)
-        found = [f for f in found if f.body.schema == schema] or found if schema else found
+        functions = [f for f in functions if f.body.schema == schema] or functions if schema else functions
         count = len(call.expressions)
-        fitting = [f for f in found if len(f.parameters) == count] or [f for f in found if len(f.parameters) > count]
-        found = fitting or [f for f in found if f.body.is_variadic]
+        fitting = [f for f in functions if len(f.parameters) == count] or [
+            f for f in functions if len(f.parameters) > count
+        ]
+        functions = fitting or [f for f in functions if f.body.is_variadic]
         # A function that is defined again has the same parameters: the first counts.
-        return list({(f.body.schema, f.body.arguments): f for f in reversed(found)}.values())[::-1]
+        return list({(f.body.schema, f.body.arguments): f for f in reversed(functions)}.values())[::-1]
 
     def _fill(self, function: _Function, call: exp.Expr) -> tuple[exp.Expr, exp.Lateral | None]:
         """Return the body with the arguments of a call in place of its parameters; its spans are those of the call.

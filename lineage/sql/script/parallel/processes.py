@@ -67,22 +67,22 @@ def resolve_texts(
     given, script = ScriptInput(texts, options, catalog), None
     progress = _rising(progress)
     progress(0, len(texts))
-    found: dict[int, TextResolution] = {}
+    resolutions: dict[int, TextResolution] = {}
     if saved is not None:
         script = Script(texts, options, catalog, recording=True)
-        found = saved.find(texts, script)
-        progress(len(found), len(texts))
-    left = [len(text) for index, text in enumerate(texts.values()) if index not in found]
+        resolutions = saved.find(texts, script)
+        progress(len(resolutions), len(texts))
+    left = [len(text) for index, text in enumerate(texts.values()) if index not in resolutions]
     jobs = min(jobs, len(left), sum(left) // _MIN_CHARACTERS)
     by_workers: set[int] = set()
     if jobs > 1:
-        script, resolved = _resolve_in_workers(given, jobs, progress, script, found)
+        script, resolved = _resolve_in_workers(given, jobs, progress, script, resolutions)
         by_workers.update(resolved)
-        found = {**found, **resolved}
-    script, statements = _resolve_script(found, given, script, progress, recording=saved is not None)
+        resolutions = {**resolutions, **resolved}
+    script, statements = _resolve_script(resolutions, given, script, progress, recording=saved is not None)
     if seconds is not None:
         for index, name in enumerate(texts):
-            seconds[name] = script.seconds[index] + (found[index].seconds if index in found else 0.0)
+            seconds[name] = script.seconds[index] + (resolutions[index].seconds if index in resolutions else 0.0)
     if saved is not None:
         saved.keep(texts, script, by_workers)
     return statements
@@ -99,7 +99,7 @@ def resolve_with(
 
 
 def _resolve_script(
-    found: Mapping[int, TextResolution],
+    resolutions: Mapping[int, TextResolution],
     given: ScriptInput,
     script: Script | None,
     progress: Progress,
@@ -109,11 +109,11 @@ def _resolve_script(
     """Return a script, and its statements' lineage, given what others resolved texts to, by index."""
     while True:
         script = script or Script(given.texts, given.options, given.catalog, recording=recording)
-        script.adopt(found)
-        statements = script.resolve(_after(found, progress))
+        script.adopt(resolutions)
+        statements = script.resolve(_after(resolutions, progress))
         if not script.doubtful:
             return script, statements
-        found = {index: one for index, one in found.items() if index not in script.doubtful}
+        resolutions = {index: one for index, one in resolutions.items() if index not in script.doubtful}
         script = None
 
 
@@ -154,7 +154,7 @@ def _resolve_in_workers(
 
     Texts that only the parent can resolve are left out, and those whose resolutions are saved.
     """
-    found: dict[int, TextResolution] = dict(saved)
+    resolutions: dict[int, TextResolution] = dict(saved)
     with script_workers(given, jobs) as pool:
         script = script or Script(given.texts, given.options, given.catalog)  # while the workers start
         texts = list(given.texts.values())
@@ -162,12 +162,12 @@ def _resolve_in_workers(
         while order.waiting or pool.busy:
             while pool.idle and (indexes := order.next_task(texts)):
                 needed = dict.fromkeys(need for index in indexes for need in sorted(order.needs[index]))
-                pool.start(Task(indexes, {need: found[need].schemas for need in needed if need in found}))
+                pool.start(Task(indexes, {need: resolutions[need].schemas for need in needed if need in resolutions}))
             for results in pool.finished():
-                found.update(results)
+                resolutions.update(results)
                 order.done(results)
-                progress(len(found), len(texts))
-    return script, {index: one for index, one in found.items() if not one.stays and index not in saved}
+                progress(len(resolutions), len(texts))
+    return script, {index: one for index, one in resolutions.items() if not one.stays and index not in saved}
 
 
 class _Order:

@@ -55,16 +55,16 @@ def resolve_edited(
     """
     names = {*edited}
     while len(names) <= max(len(texts) * _MAX_SHARE, len(edited)):
-        found = _resolved(known, texts, names, options, given, catalog_of(names))
-        if found is None:
+        edited_texts = _resolved(known, texts, names, options, given, catalog_of(names))
+        if edited_texts is None:
             return None
-        after = found.known.texts
+        after = edited_texts.known.texts
         remade = {
             table for name in names if after[name].columns != known.texts[name].columns for table in after[name].makes
         }
         further = known.readers(remade) - names
         if not further:
-            return found if _is_alone(known, found, names) else None
+            return edited_texts if _is_alone(known, edited_texts, names) else None
         names |= further
     return None
 
@@ -140,22 +140,22 @@ class _UsesElsewhere:
 
 def _changed(known: KnownTexts, after: Mapping[str, KnownText]) -> Iterator[bytes]:
     """Yield the tables of which texts say something else than before, and those that only they name, or named."""
-    for name, one in after.items():
+    for name, text in after.items():
         old = known.texts[name].names
-        for table in old.keys() | one.names.keys():
-            if old.get(table, NOTHING) != one.names.get(table, NOTHING) or (
-                (table in old) != (table in one.names) and known.naming([table]).issubset(after)
+        for table in old.keys() | text.names.keys():
+            if old.get(table, NOTHING) != text.names.get(table, NOTHING) or (
+                (table in old) != (table in text.names) and known.naming([table]).issubset(after)
             ):
                 yield table
 
 
-def _is_alone(known: KnownTexts, found: EditedTexts, resolved: Collection[str]) -> bool:
+def _is_alone(known: KnownTexts, edited_texts: EditedTexts, resolved: Collection[str]) -> bool:
     """Return whether no other text says anything of the tables that changed, nor is one in a circle that is new."""
-    if not known.naming(found.changed).issubset(resolved):
+    if not known.naming(edited_texts.changed).issubset(resolved):
         return False
     for name in resolved:
-        looks = found.known.texts[name].looks - known.texts[name].looks
-        behind = found.known.behind(looks) if looks else set()
+        looks = edited_texts.known.texts[name].looks - known.texts[name].looks
+        behind = edited_texts.known.behind(looks) if looks else set()
         if name in behind and not behind.issubset(resolved):
             return False
     return True

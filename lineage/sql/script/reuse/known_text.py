@@ -69,7 +69,7 @@ class KnownText(NamedTuple):
 def known_text(
     name: str,
     text: str,
-    found: TextResolution,
+    resolution: TextResolution,
     statements: Sequence[StatementLineage],
     dialect: Dialect,
     *,
@@ -82,19 +82,21 @@ def known_text(
     tables, or these its own.
     """
     looks: set[bytes] = set()
-    for look_up in _look_ups(found):
+    for look_up in _look_ups(resolution):
         looks.update(map(short_digest, _looked_up(look_up)))
-    makes = {one.name for one in _definitions(found)}.union(*(one.targets for one in statements))
+    makes = {one.name for one in _definitions(resolution)}.union(*(one.targets for one in statements))
     names = _said_of_tables(statements, dialect)
     uses = {use_of(one.table, one.column) for each in statements for one in each.inferred if one.table is not None}
     frame = None
-    if is_alone and not found.stays and not found.searched and not any(map(is_by_chance, statements)):
-        frame = _frame(name, text, found, statements)
+    if is_alone and not resolution.stays and not resolution.searched and not any(map(is_by_chance, statements)):
+        frame = _frame(name, text, resolution, statements)
     return KnownText(
         digest_of_text(name, text),
         frame,
-        _digest([schema and [(written(column), kind) for column, kind in schema] for schema in found.schemas.schemas]),
-        _pack(found, is_tied=is_tied),
+        _digest(
+            [schema and [(written(column), kind) for column, kind in schema] for schema in resolution.schemas.schemas]
+        ),
+        _pack(resolution, is_tied=is_tied),
         frozenset(map(short_digest, makes)),
         frozenset(looks),
         frozenset(uses),
@@ -102,29 +104,38 @@ def known_text(
     )
 
 
-def _frame(name: str, text: str, found: TextResolution, statements: Sequence[StatementLineage]) -> bytes | None:
+def _frame(name: str, text: str, resolution: TextResolution, statements: Sequence[StatementLineage]) -> bytes | None:
     """Return the digest of what a text defines, and how; None if its results depend on more than look-ups by name."""
-    if defines_function(text.lower()) or _has_shared_temporary(found):
+    if defines_function(text.lower()) or _has_shared_temporary(resolution):
         return None
-    if any(one.method == "in_schema" for one in _look_ups(found)):
+    if any(one.method == "in_schema" for one in _look_ups(resolution)):
         return None
     how = []
-    for one in statements:
-        codes = {problem.code for problem in one.diagnostics}
-        if one.operation in _CALLS or not codes.isdisjoint(_OF_OTHERS):
+    for statement in statements:
+        codes = {problem.code for problem in statement.diagnostics}
+        if statement.operation in _CALLS or not codes.isdisjoint(_OF_OTHERS):
             return None
-        if any(before.source != name for edge in one.edges for before in edge.earlier):
+        if any(before.source != name for edge in statement.edges for before in edge.earlier):
             return None
-        how.append((one.target, one.target_kind, one.defines, one.temporary, one.other_targets, one.spells))
+        how.append(
+            (
+                statement.target,
+                statement.target_kind,
+                statement.defines,
+                statement.temporary,
+                statement.other_targets,
+                statement.spells,
+            )
+        )
     return _digest(
         (
-            [[one.moved(0) for one in listed] for listed in found.definitions],
-            found.rolled_back,
-            found.query_targets,
-            found.parts,
-            None if found.namings is None else [without_dialect(naming) for naming in found.namings],
+            [[one.moved(0) for one in listed] for listed in resolution.definitions],
+            resolution.rolled_back,
+            resolution.query_targets,
+            resolution.parts,
+            None if resolution.namings is None else [without_dialect(naming) for naming in resolution.namings],
             sorted(defined_procedures([text])),
-            [[(one.has_outcome, one.creates, one.adds) for one in listed] for listed in found.resolutions],
+            [[(one.has_outcome, one.creates, one.adds) for one in listed] for listed in resolution.resolutions],
             how,
         )
     )
@@ -133,42 +144,44 @@ def _frame(name: str, text: str, found: TextResolution, statements: Sequence[Sta
 def _said_of_tables(statements: Iterable[StatementLineage], dialect: Dialect) -> dict[str, list[object]]:
     """Return what statements say of each table that they name, in order."""
     said: dict[str, list[object]] = {}
-    for one in statements:
-        spelled = dict(one.spellings)
-        read = {edge.source.table for edge in one.edges} | {edge.source.table for edge in one.row_references}
-        ends = {edge.target.table for edge in one.edges}
-        for table in (*one.sources, *one.targets, *spelled, *read, *ends):
+    for statement in statements:
+        spelled = dict(statement.spellings)
+        read = {edge.source.table for edge in statement.edges} | {
+            edge.source.table for edge in statement.row_references
+        }
+        ends = {edge.target.table for edge in statement.edges}
+        for table in (*statement.sources, *statement.targets, *spelled, *read, *ends):
             if table is not None:
                 said.setdefault(table, [])
         if dialect.shows_tables:  # the first reference spells a table
-            for table in dict.fromkeys((*one.sources, *one.targets, *spelled)):
+            for table in dict.fromkeys((*statement.sources, *statement.targets, *spelled)):
                 said[table].append(spelled.get(table))
-        for reference in one.inferred:
+        for reference in statement.inferred:
             if reference.table is not None:
                 said.setdefault(reference.table, []).append(written(reference.column))
-        if one.target is not None:
-            said[one.target].append(
+        if statement.target is not None:
+            said[statement.target].append(
                 (
-                    one.target_kind,
-                    one.defines,
-                    one.spells,
-                    list(map(written, one.output_columns)),
-                    [(written(column.name), column.data_type) for column in one.schema],
+                    statement.target_kind,
+                    statement.defines,
+                    statement.spells,
+                    list(map(written, statement.output_columns)),
+                    [(written(column.name), column.data_type) for column in statement.schema],
                 )
             )
-        for edge in one.edges:
+        for edge in statement.edges:
             to = edge.target
-            if to.table is not None and to.table != one.target and isinstance(to, ColumnRef):
+            if to.table is not None and to.table != statement.target and isinstance(to, ColumnRef):
                 said[to.table].append(to.column)
     return said
 
 
 def digest_of_text(name: str, text: str) -> bytes:
     """Return the digest of a text with its name: a single query defines a table of the text's name."""
-    found = blake2b(name.encode(errors="surrogatepass"), digest_size=16)
-    found.update(b"\0")
-    found.update(text.encode(errors="surrogatepass"))
-    return found.digest()
+    digest = blake2b(name.encode(errors="surrogatepass"), digest_size=16)
+    digest.update(b"\0")
+    digest.update(text.encode(errors="surrogatepass"))
+    return digest.digest()
 
 
 def short_digest(name: str | bytes) -> bytes:
@@ -228,8 +241,8 @@ def _looked_up(look_up: LookUp) -> Iterator[str]:
     yield answer if isinstance(answer, str) else answer[1]
 
 
-def _pack(found: TextResolution, *, is_tied: bool) -> bytes | None:
-    if found.stays or is_tied or _has_shared_temporary(found):
+def _pack(resolution: TextResolution, *, is_tied: bool) -> bytes | None:
+    if resolution.stays or is_tied or _has_shared_temporary(resolution):
         return None
-    definitions = tuple(tuple(one.moved(0) for one in listed) for listed in found.definitions)
-    return to_saved(TextSchemas(definitions, found.schemas.schemas))
+    definitions = tuple(tuple(one.moved(0) for one in listed) for listed in resolution.definitions)
+    return to_saved(TextSchemas(definitions, resolution.schemas.schemas))

@@ -111,14 +111,14 @@ class KnownTexts:
         """Return whether the catalog, of which the given tables are known to be the same, answers as it did."""
         tables: dict[tuple[Any, ...], CatalogTables] = {}
         digests = CatalogDigests()
-        for one in self.asked:
-            if one.naming not in tables:
-                tables[one.naming] = CatalogTables(catalog, _naming(one.naming, naming))
-            own = tables[one.naming]
-            if one.schema is None:
-                if digests.of(own.find(one.parts)) != one.answer:
+        for look_up in self.asked:
+            if look_up.naming not in tables:
+                tables[look_up.naming] = CatalogTables(catalog, _naming(look_up.naming, naming))
+            own = tables[look_up.naming]
+            if look_up.schema is None:
+                if digests.of(own.find(look_up.parts)) != look_up.answer:
                     return False
-            elif own.in_schema(one.schema, one.parts) not in (one.answer, one.of_catalog):
+            elif own.in_schema(look_up.schema, look_up.parts) not in (look_up.answer, look_up.of_catalog):
                 return False
         return True
 
@@ -176,16 +176,16 @@ def known_texts(
     return KnownTexts(known, by_name, tuple(sorted(always)), tuple(asked), catalog_digest(given))
 
 
-def asked_by(script: Script, found: TextResolution, given: Catalog) -> list[AskedCatalog] | None:
+def asked_by(script: Script, resolution: TextResolution, given: Catalog) -> list[AskedCatalog] | None:
     """Return what a text asked of the catalog, unless the given tables decide it.
 
     None if it asked more than look-ups tell: with a search path, or to alter tables.
     """
-    if found.searched or any(one.alters for listed in found.definitions for one in listed):
+    if resolution.searched or any(one.alters for listed in resolution.definitions for one in listed):
         return None
     asked: list[AskedCatalog] = []
-    for number, listed in enumerate(found.resolutions):
-        naming = script.options.naming if found.namings is None else found.namings[number]
+    for number, listed in enumerate(resolution.resolutions):
+        naming = script.options.naming if resolution.namings is None else resolution.namings[number]
         if naming.search_path:
             return None
         asked += _asked(script, naming, chain.from_iterable(one.look_ups for one in listed), given)

@@ -133,34 +133,35 @@ class SavedResolutions:
 
 def _key(name: str, text: str) -> bytes:
     """Return the key of a text. Its name counts: a single query defines a table of the file's name."""
-    found = hashlib.sha256(name.encode(errors="surrogatepass"))
-    found.update(b"\0")
-    found.update(text.encode(errors="surrogatepass"))
-    return found.digest()[:20]
+    digest = hashlib.sha256(name.encode(errors="surrogatepass"))
+    digest.update(b"\0")
+    digest.update(text.encode(errors="surrogatepass"))
+    return digest.digest()[:20]
 
 
-def distinct(found: TextResolution) -> TextResolution:
+def distinct(resolution: TextResolution) -> TextResolution:
     """Return a resolution without the repetitions of statements that were taken from it twice."""
-    if all(len(one) == 1 for one in found.resolutions):
-        return found
+    if all(len(one) == 1 for one in resolution.resolutions):
+        return resolution
     return replace(
-        found, resolutions=tuple(tuple({id(one): one for one in listed}.values()) for listed in found.resolutions)
+        resolution,
+        resolutions=tuple(tuple({id(one): one for one in listed}.values()) for listed in resolution.resolutions),
     )
 
 
-def _can_be_saved(found: TextResolution) -> bool:
+def _can_be_saved(resolution: TextResolution) -> bool:
     """Return whether a text's results follow from the recorded look-ups.
 
     What statements leave in temporary tables and variables is not recorded. So where a text has these, a statement that
     was resolved twice with different contents may have the same look-ups.
     """
-    if found.stays or not all(found.resolutions):
+    if resolution.stays or not all(resolution.resolutions):
         return False
-    if found.has_contents and any(
-        len(listed) > len({one.follows_names for one in listed}) for listed in found.resolutions
+    if resolution.has_contents and any(
+        len(listed) > len({one.follows_names for one in listed}) for listed in resolution.resolutions
     ):
         return False
-    return not any(is_by_chance(one.statement) for listed in found.resolutions for one in listed)
+    return not any(is_by_chance(one.statement) for listed in resolution.resolutions for one in listed)
 
 
 def is_by_chance(result: StatementLineage) -> bool:
@@ -179,12 +180,19 @@ def _are_same(found: TextResolution, before: TextResolution) -> bool:
 # Packing: a text's position in the script and its dialect are those of the run that unpacks it.
 
 
-def _pack(found: TextResolution) -> bytes:
-    own = [tuple(one.moved(0) for one in listed) for listed in found.definitions]
-    namings = None if found.namings is None else tuple(map(without_dialect, found.namings))
-    searched = tuple(((name, without_dialect(naming)), answer) for (name, naming), answer in found.searched)
-    head = (tuple(own), namings, found.rolled_back, found.query_targets, found.variables, found.parts)
-    return to_saved((*head, found.resolutions, searched))
+def _pack(resolution: TextResolution) -> bytes:
+    own = [tuple(one.moved(0) for one in listed) for listed in resolution.definitions]
+    namings = None if resolution.namings is None else tuple(map(without_dialect, resolution.namings))
+    searched = tuple(((name, without_dialect(naming)), answer) for (name, naming), answer in resolution.searched)
+    head = (
+        tuple(own),
+        namings,
+        resolution.rolled_back,
+        resolution.query_targets,
+        resolution.variables,
+        resolution.parts,
+    )
+    return to_saved((*head, resolution.resolutions, searched))
 
 
 def _unpack(packed: bytes, index: int, naming: Naming) -> TextResolution:

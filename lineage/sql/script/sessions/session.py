@@ -205,14 +205,14 @@ def _with_path(naming: Naming, entries: list[str]) -> Naming:
 
     Schemas of the system that are searched stay: they are always on the path.
     """
-    found: dict[tuple[str, ...], None] = {}
+    schemas: dict[tuple[str, ...], None] = {}
     for entry in entries:
         parts = _schema_parts(entry.strip(), naming)
         if parts and parts[-1].lower() not in _SYSTEM:
-            found[parts] = None
-    if not found:
+            schemas[parts] = None
+    if not schemas:
         return naming
-    first, *others = found
+    first, *others = schemas
     system = (name for name in naming.search_path if name.lower() in _SYSTEM)
     path = (*(format_name(parts) for parts in others if parts != _CURRENT), *system)
     if first == _CURRENT:

@@ -90,19 +90,19 @@ class TableWalk:
         for stack in self._named.values():  # another session
             stack[:] = [made for made in stack if not made.session]
         self._session = {}
-        found: list[Naming] = []
+        new_namings: list[Naming] = []
         for number, (tree, naming) in enumerate(zip(trees, namings, strict=True)):
             self._at = (index, number)
             self._certain = number not in uncertain
             if number in ends.dropped:
                 self._end_temporary(ends.dropped[number])
-            found.append(self._statement(tree, naming))
+            new_namings.append(self._statement(tree, naming))
             if self._named and (tree is None or isinstance(tree, exp.Command)) and (written := traced(number)):
-                self._write([part for part, _ in split_name(written)], found[-1])
+                self._write([part for part, _ in split_name(written)], new_namings[-1])
             if number in ends.emptied:
                 self._empty_temporary(ends.emptied[number])
         self._statements = ()
-        return found
+        return new_namings
 
     def _statement(self, tree: exp.Expr | None, naming: Naming) -> Naming:
         self._found[self._at] = []

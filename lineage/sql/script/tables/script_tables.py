@@ -137,17 +137,22 @@ class ScriptTables:
         session = script.naming(use).session_table(parts)
         entry = TableEntry(session) if session is not None else self._catalog.find(parts)
         self.from_catalog = False
-        found = script.definition(entry.name, use)
-        if self._follows_names and found is not None and found[1].until is not None and not found[1].session:
-            found = self._final(entry.name, found)
-        if found is None:
+        placed_definition = script.definition(entry.name, use)
+        if (
+            self._follows_names
+            and placed_definition is not None
+            and placed_definition[1].until is not None
+            and not placed_definition[1].session
+        ):
+            placed_definition = self._final(entry.name, placed_definition)
+        if placed_definition is None:
             # The statement reads the table that it replaces. An earlier ingest learned the columns that it
             # creates, not those that it reads.
             if entry.learnt and script.makes(entry.name):
                 return TableEntry(entry.name)
             self.from_catalog = session is None
             return entry
-        position, definition = found
+        position, definition = placed_definition
         if entry.learnt and not definition.alters:
             entry = TableEntry(entry.name)
         if not script.require(position, entry.name, use):
@@ -157,13 +162,13 @@ class ScriptTables:
         columns = script.schema(position, entry.name)
         return TableEntry(entry.name, columns if columns is not None else entry.columns)
 
-    def _final(self, name: str, found: tuple[Position, Definition]) -> tuple[Position, Definition]:
+    def _final(self, name: str, placed_definition: tuple[Position, Definition]) -> tuple[Position, Definition]:
         """Return the final definition of a name in a view, if it changes after the view is defined."""
-        if found[1].renamed and self._script.naming(self._use).dialect.views_follow_renames:
-            return found
+        if placed_definition[1].renamed and self._script.naming(self._use).dialect.views_follow_renames:
+            return placed_definition
         final = self._script.final(name, self._use)
         if final is None:
-            return found
+            return placed_definition
         self.by_name[name] = None
         return final
 

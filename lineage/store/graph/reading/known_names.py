@@ -55,16 +55,16 @@ def _aliases(
 
 def _datasets_of(part: BatchPart) -> set[str]:
     batch = part.batch
-    found = {key for pair in batch.aliases for key in pair}
-    found.update(reference.name_then for reference in part.references or ())
+    datasets = {key for pair in batch.aliases for key in pair}
+    datasets.update(reference.name_then for reference in part.references or ())
     for job in batch.jobs:
-        found.update(job.reads)
-        found.update(job.writes)
+        datasets.update(job.reads)
+        datasets.update(job.writes)
     for edge in batch.edges:
-        found.add(dataset_of(edge.source))
-        found.add(edge.output)
-    found.update(record.key for record in batch.datasets)
-    found.update(dataset_of(used.of) for used in batch.usage)
-    found.update(stated.dataset for stated in batch.facts)
-    found.update(key for change in batch.changes for key in change.datasets)
-    return found
+        datasets.add(dataset_of(edge.source))
+        datasets.add(edge.output)
+    datasets.update(record.key for record in batch.datasets)
+    datasets.update(dataset_of(used.of) for used in batch.usage)
+    datasets.update(stated.dataset for stated in batch.facts)
+    datasets.update(key for change in batch.changes for key in change.datasets)
+    return datasets

@@ -59,8 +59,8 @@ def job_keys_of(
     Of a job that defines its output the latest version counts, as it does in `jobs`.
     """
     wanted = wanted or JobFilter()
-    found: dict[str, set[str]] = {dataset: set() for dataset in datasets}
-    asked = [{"key": key} for key in sorted(found)]
+    jobs_by_dataset: dict[str, set[str]] = {dataset: set() for dataset in datasets}
+    asked = [{"key": key} for key in sorted(jobs_by_dataset)]
     rows = [(row, row["still"]) for row in transaction.read(query("readers_of_dataset"), asked)]
     written = transaction.read(query("writers_of_dataset"), asked)
     rows += ((row, still_writes(row["e"])) for row in written)
@@ -68,19 +68,19 @@ def job_keys_of(
         kind, retired = JobKind(row["kind"]), row["retired"]
         is_wanted = (not wanted.kinds or kind in wanted.kinds) and (wanted.retired or not retired)
         if is_wanted and (in_latest or retired or not kind.defines_output):
-            found[row["dataset"]].add(row["job"])
-    return {dataset: sorted(keys) for dataset, keys in found.items()}
+            jobs_by_dataset[row["dataset"]].add(row["job"])
+    return {dataset: sorted(keys) for dataset, keys in jobs_by_dataset.items()}
 
 
 def writers_of(
     transaction: Transaction, datasets: Collection[str], kinds: Collection[JobKind]
 ) -> dict[str, list[DatasetWriter]]:
     """Return the jobs of these kinds (that define their outputs) which write each dataset, or did, sorted by key."""
-    found: dict[str, list[DatasetWriter]] = {dataset: [] for dataset in datasets}
-    for row in transaction.read(query("writers_of_dataset"), [{"key": key} for key in sorted(found)]):
+    writers_by_dataset: dict[str, list[DatasetWriter]] = {dataset: [] for dataset in datasets}
+    for row in transaction.read(query("writers_of_dataset"), [{"key": key} for key in sorted(writers_by_dataset)]):
         if JobKind(row["kind"]) in kinds:
-            found[row["dataset"]].append(DatasetWriter(row["job"], written_until(row["e"])))
-    return {dataset: sorted(writers, key=lambda one: one.job) for dataset, writers in found.items()}
+            writers_by_dataset[row["dataset"]].append(DatasetWriter(row["job"], written_until(row["e"])))
+    return {dataset: sorted(writers, key=lambda one: one.job) for dataset, writers in writers_by_dataset.items()}
 
 
 def diagnostics_after(

@@ -145,40 +145,40 @@ def usage_totals(
 
 
 def _jobs(wanted: JobFilter) -> _List:
-    found = _List(query("page_of_jobs"))
+    listing = _List(query("page_of_jobs"))
     if wanted.user is not None:
-        found = _List(query("page_of_observed_jobs")).where("page_where_ran_by", user=wanted.user)
+        listing = _List(query("page_of_observed_jobs")).where("page_where_ran_by", user=wanted.user)
     if wanted.kinds:
-        found = found.where("page_where_kinds", kinds=[str(kind) for kind in wanted.kinds])
+        listing = listing.where("page_where_kinds", kinds=[str(kind) for kind in wanted.kinds])
     if not wanted.retired:
-        found = found.where("page_where_not_retired")
+        listing = listing.where("page_where_not_retired")
     if wanted.project is not None:
-        found = found.where("page_where_project", project=beginning(wanted.project))
+        listing = listing.where("page_where_project", project=beginning(wanted.project))
     if wanted.file is not None:
         # In a file key, the path is between the first colon and the `@` of the environment; both are escaped in it.
         path = beginning("", wanted.file.rstrip("/"))
         folder = wanted.file.rstrip("/") + "/"
-        found = found.where("page_where_file", file=wanted.file, folder=folder, path=f"{path}@", below=f"{path}/")
-    return found
+        listing = listing.where("page_where_file", file=wanted.file, folder=folder, path=f"{path}@", below=f"{path}/")
+    return listing
 
 
 def _datasets(transaction: Transaction, wanted: DatasetFilter) -> _List:
-    found = _List(query("page_of_datasets"))
+    listing = _List(query("page_of_datasets"))
     if wanted.namespace is not None:
-        found = found.where("page_where_namespace", namespace=wanted.namespace)
+        listing = listing.where("page_where_namespace", namespace=wanted.namespace)
     if wanted.kinds:
-        found = found.where("page_where_kinds", kinds=[str(kind) for kind in wanted.kinds])
+        listing = listing.where("page_where_kinds", kinds=[str(kind) for kind in wanted.kinds])
     if wanted.tags:
-        found = found.where("page_where_tags", tags=sorted(set(wanted.tags)))
+        listing = listing.where("page_where_tags", tags=sorted(set(wanted.tags)))
     if not wanted.dropped:
-        found = found.where("page_where_not_dropped")
+        listing = listing.where("page_where_not_dropped")
     schema = None if wanted.schema is None else _fold(wanted.schema)
     read: frozenset[str] = frozenset()
     if wanted.unread_since is not None:
         totals = usage_totals(transaction, since=wanted.unread_since)
         read = frozenset(total.of for total in totals if total.reads)
     if schema is None and not read:
-        return found
+        return listing
 
     def admits(key: str, name: str) -> bool:
         if key in read:
@@ -186,18 +186,18 @@ def _datasets(transaction: Transaction, wanted: DatasetFilter) -> _List:
         above = _fold(name)[:-1] if schema is not None else []
         return schema is None or (bool(schema) and above[-len(schema) :] == schema)
 
-    return replace(found, admits=admits)
+    return replace(listing, admits=admits)
 
 
 def _diagnostics(wanted: DiagnosticFilter) -> _List:
-    found = _List(query("page_of_diagnostics"))
+    listing = _List(query("page_of_diagnostics"))
     if wanted.codes:
-        found = found.where("page_where_codes", codes=[str(code) for code in wanted.codes])
+        listing = listing.where("page_where_codes", codes=[str(code) for code in wanted.codes])
     if wanted.severities:
-        found = found.where("page_where_severities", severities=[str(severity) for severity in wanted.severities])
+        listing = listing.where("page_where_severities", severities=[str(severity) for severity in wanted.severities])
     if wanted.source is not None:
-        found = found.where("page_where_source", source=wanted.source)
-    return found
+        listing = listing.where("page_where_source", source=wanted.source)
+    return listing
 
 
 def _fold(name: str) -> list[str]:

@@ -200,7 +200,7 @@ def steps(
     for source, target, kind in set(pairs):
         row = {"source": source, "target": target, **_at(as_of)}
         groups[_label(source), _label(target), kind].append(row)
-    found: list[StoredStep] = []
+    stored_steps: list[StoredStep] = []
     ended: dict[int, datetime] = {}
     for (label, to, kind), rows in groups.items():
         types = _types([EdgeType(str(kind))], as_of)
@@ -208,8 +208,8 @@ def steps(
         statement = query(name, **{"from": (label,)}, to=(to,), types=types, when=_when(as_of))
         for row in transaction.read(statement, rows):
             if row.get("until") is not None:
-                ended[len(found)] = row["until"]
-            found.append(
+                ended[len(stored_steps)] = row["until"]
+            stored_steps.append(
                 StoredStep(
                     source=row["source"],
                     target=row["target"],
@@ -221,11 +221,11 @@ def steps(
                     partly_masking=tuple(Subtype(subtype) for subtype in row["partly_masking"] or ()),
                 )
             )
-    jobs = _jobs_by_key(transaction, {found[position].job for position in ended})
+    jobs = _jobs_by_key(transaction, {stored_steps[position].job for position in ended})
     for position, until in ended.items():
-        if _has_other_sql(jobs.get(found[position].job), until):
-            found[position] = replace(found[position], spans=())
-    return sorted(found, key=lambda step: (step.source, step.target, step.kind, step.job))
+        if _has_other_sql(jobs.get(stored_steps[position].job), until):
+            stored_steps[position] = replace(stored_steps[position], spans=())
+    return sorted(stored_steps, key=lambda step: (step.source, step.target, step.kind, step.job))
 
 
 def _jobs_by_key(transaction: Transaction, keys: Collection[str]) -> dict[str, StoredJob]:
@@ -292,25 +292,27 @@ def jobs(
     transaction: Transaction, keys: Collection[str] | None = None, *, users: bool = False, runs: bool = True
 ) -> list[StoredJob]:
     """Return the jobs of these keys (all, without keys), sorted by key; their users only with `users`."""
-    found = {row["n"]["key"]: job_from(row["n"]) for row in _by_key(transaction, "jobs_by_key", keys, every="all_jobs")}
+    jobs_by_key = {
+        row["n"]["key"]: job_from(row["n"]) for row in _by_key(transaction, "jobs_by_key", keys, every="all_jobs")
+    }
     if not runs:
-        return [found[key] for key in sorted(found)]
+        return [jobs_by_key[key] for key in sorted(jobs_by_key)]
     reads: dict[str, dict[str, Seen]] = defaultdict(dict)
-    for row in _by_key(transaction, "reads_of_job", found):
-        reads[row["job"]][row["dataset"]] = reads_from(row["e"], found[row["job"]])
+    for row in _by_key(transaction, "reads_of_job", jobs_by_key):
+        reads[row["job"]][row["dataset"]] = reads_from(row["e"], jobs_by_key[row["job"]])
     writes: dict[str, dict[str, JobOutput]] = defaultdict(dict)
-    for row in _by_key(transaction, "writes_of_job", found):
-        writes[row["job"]][row["dataset"]] = writes_from(row["e"], found[row["job"]])
+    for row in _by_key(transaction, "writes_of_job", jobs_by_key):
+        writes[row["job"]][row["dataset"]] = writes_from(row["e"], jobs_by_key[row["job"]])
     observations: dict[str, int] = defaultdict(int)
     durations: dict[str, int] = defaultdict(int)
-    for row in _by_key(transaction, "counts_of_job", found):
+    for row in _by_key(transaction, "counts_of_job", jobs_by_key):
         observations[row["job"]] += row["observations"]
         durations[row["job"]] += row["duration_us"] or 0
     users_of: dict[str, list[UserCounts]] = defaultdict(list)
-    for row in _by_key(transaction, "users_of_job", found) if users else ():
+    for row in _by_key(transaction, "users_of_job", jobs_by_key) if users else ():
         users_of[row["job"]].append(users_from(row))
     answer = []
-    for key, job in sorted(found.items()):
+    for key, job in sorted(jobs_by_key.items()):
         # A job that defines its output reads and writes what its latest version does.
         defines, retired = job.kind.defines_output, job.retired_at is not None
         now_read = (k for k, seen in reads[key].items() if not defines or seen.last_seen >= job.last_seen)

@@ -36,12 +36,12 @@ def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
     wanted = name.strip()
     if find_unstorable(wanted) is not None:  # no store accepts such text
         return []
-    found = _find_datasets(transaction, wanted)
-    if not found and (normal := _normal(wanted)) != wanted:
-        found = _find_datasets(transaction, normal)
-    if not found and (whole := _bigquery_name(wanted)) != wanted:
-        found = [one for one in _find_datasets(transaction, whole) if "bigquery" in (one.dialect, one.namespace)]
-    return found
+    datasets = _find_datasets(transaction, wanted)
+    if not datasets and (normal := _normal(wanted)) != wanted:
+        datasets = _find_datasets(transaction, normal)
+    if not datasets and (whole := _bigquery_name(wanted)) != wanted:
+        datasets = [one for one in _find_datasets(transaction, whole) if "bigquery" in (one.dialect, one.namespace)]
+    return datasets
 
 
 def _bigquery_name(name: str) -> str:

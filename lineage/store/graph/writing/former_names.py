@@ -26,14 +26,14 @@ def former_names(transaction: Transaction, datasets: Collection[str]) -> dict[st
 
 def name_holders(transaction: Transaction, datasets: Collection[str]) -> dict[str, list[NameHolder]]:
     """Return which datasets had the names of these before them, until a RENAME or SWAP, in order of time."""
-    found: dict[str, list[NameHolder]] = {key: [] for key in sorted(set(datasets))}
+    holders: dict[str, list[NameHolder]] = {key: [] for key in sorted(set(datasets))}
     for holder, names in _names_over_time(transaction, swapped=True).items():
         namespace = split_dataset_key(holder)[0]
         for name, until in names.items():
             key = dataset_key(namespace, name)
-            if key != holder and key in found:
-                found[key].append(NameHolder(holder, until))
-    return {key: sorted(held, key=lambda one: (one.until, one.key)) for key, held in found.items()}
+            if key != holder and key in holders:
+                holders[key].append(NameHolder(holder, until))
+    return {key: sorted(held, key=lambda one: (one.until, one.key)) for key, held in holders.items()}
 
 
 def _names_over_time(transaction: Transaction, *, swapped: bool = False) -> dict[str, _Names]:

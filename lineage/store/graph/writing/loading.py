@@ -92,10 +92,10 @@ def load_jobs(transaction: Transaction, keys: Collection[str]) -> GraphState:
     rows = transaction.read(query("diagnostics_of_job"), asked)
     files = sorted({job.file_key for job in state.jobs.values() if job.file_key is not None})
     rows += transaction.read(query("diagnostics_of_origins"), [{"sources": files}] if files else [])
-    for found in (diagnostic_from(row["n"]) for row in rows):
-        of_files = found.file_key is not None or found.run.startswith("sql:")
-        if found.job in state.jobs or (found.job is None and of_files):
-            state.diagnostics[found.key] = found
+    for diagnostic in (diagnostic_from(row["n"]) for row in rows):
+        of_files = diagnostic.file_key is not None or diagnostic.run.startswith("sql:")
+        if diagnostic.job in state.jobs or (diagnostic.job is None and of_files):
+            state.diagnostics[diagnostic.key] = diagnostic
     return state
 
 

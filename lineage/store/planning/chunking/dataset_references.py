@@ -63,15 +63,15 @@ class DatasetReference:
 
 def find_references(batch: LineageBatch, naming: NamesOverTime) -> dict[str, DatasetReference]:
     """Return the references of the batch to each dataset, by current key."""
-    found: dict[str, DatasetReference] = {}
+    references: dict[str, DatasetReference] = {}
     edges = edges_by_job(batch)
 
     def referenced(name_then: str, first: datetime, last: datetime, named: datetime | None = None) -> DatasetReference:
         named = named or last
         key = naming.today(name_then, named)
-        reference = found.get(key)
+        reference = references.get(key)
         if reference is None:
-            reference = found[key] = DatasetReference(name_then, named, first, last)
+            reference = references[key] = DatasetReference(name_then, named, first, last)
         else:
             reference.see(name_then, first, last, named)
         return reference
@@ -117,7 +117,7 @@ def find_references(batch: LineageBatch, naming: NamesOverTime) -> dict[str, Dat
         reference = referenced(name_then, seen, seen, named_at)
         if name_then != used.of:
             reference.name_column(_path_today(used.of, named_at, naming), seen, seen)
-    return found
+    return references
 
 
 def _path_today(key: str, at: datetime, naming: NamesOverTime) -> str:
@@ -162,22 +162,22 @@ def latest(one: datetime | None, other: datetime | None) -> datetime | None:
     return max(one, other) if one is not None and other is not None else one or other
 
 
-def _both(one: DatasetReference, other: DatasetReference) -> DatasetReference:
-    newer = one if one.at >= other.at else other
-    first, second = (one, other) if one.first_seen <= other.first_seen else (other, one)
-    columns = dict(one.columns)
+def _both(reference: DatasetReference, other: DatasetReference) -> DatasetReference:
+    newer = reference if reference.at >= other.at else other
+    first, second = (reference, other) if reference.first_seen <= other.first_seen else (other, reference)
+    columns = dict(reference.columns)
     for path, (began, last) in other.columns.items():
         known_first, known_last = columns.get(path, (began, last))
         columns[path] = (min(began, known_first), max(last, known_last))
     return DatasetReference(
         name_then=newer.name_then,
         at=newer.at,
-        first_seen=min(one.first_seen, other.first_seen),
-        last_seen=max(one.last_seen, other.last_seen),
-        names=other.names or one.names,
-        written=latest(one.written, other.written),
-        described=latest(one.described, other.described),
-        defined=one.defined or other.defined,
+        first_seen=min(reference.first_seen, other.first_seen),
+        last_seen=max(reference.last_seen, other.last_seen),
+        names=other.names or reference.names,
+        written=latest(reference.written, other.written),
+        described=latest(reference.described, other.described),
+        defined=reference.defined or other.defined,
         columns=columns,
         spelling=first.spelling,
         spellings={**second.spellings, **first.spellings},

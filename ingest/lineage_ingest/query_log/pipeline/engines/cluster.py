@@ -83,10 +83,10 @@ def _ship(spark: SparkSession, packages: Iterable[Path]) -> None:
 
 def _folder_of(package: str) -> Path | None:
     """Return the folder of a package; None if it is imported from an archive."""
-    found = importlib.util.find_spec(package)
-    assert found is not None
-    assert found.origin is not None
-    folder = Path(found.origin).parent
+    spec = importlib.util.find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    folder = Path(spec.origin).parent
     return folder if folder.is_dir() else None
 
 

@@ -140,12 +140,14 @@ class LocalEngine:
         return sum(len(self._templates[key].part.text) for key in members)
 
     def _unit(self, work: Work) -> ExtractionUnit:
-        found = self._found(work.key)
+        template_or_block = self._found(work.key)
         parts = {}
-        if isinstance(found, SessionBlock):
-            parts = {member.template: self._templates[member.template].part for member in found.members}
-        span = self._spans.get(work.key) or (found.span if isinstance(found, Template) else RunInterval(None, None))
-        return unit_of(found, parts, self._of_units.get(work.key, {}), span, work)
+        if isinstance(template_or_block, SessionBlock):
+            parts = {member.template: self._templates[member.template].part for member in template_or_block.members}
+        span = self._spans.get(work.key) or (
+            template_or_block.span if isinstance(template_or_block, Template) else RunInterval(None, None)
+        )
+        return unit_of(template_or_block, parts, self._of_units.get(work.key, {}), span, work)
 
     def runs(self) -> dict[int, dict[int, JobRuns]]:
         """Return the runs of each part of each unit."""

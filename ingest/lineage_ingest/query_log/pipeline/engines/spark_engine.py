@@ -224,9 +224,9 @@ class SparkEngine:
         """Return the units to extract, with their texts."""
         assert self._templates is not None
         needed = {w.key for w in work if w.key not in self._session_blocks}
-        for one in work:
-            if one.key in self._session_blocks:
-                needed.update(member.template for member in self._session_blocks[one.key].members)
+        for unit_work in work:
+            if unit_work.key in self._session_blocks:
+                needed.update(member.template for member in self._session_blocks[unit_work.key].members)
         keys = self._spark.sparkContext.broadcast(pa.array(sorted(needed), pa.int64()))
         templates = self._templates.where(f.col("kind") == TEMPLATES)
         picked = templates.mapInArrow(partial(workers.pick, shared=keys), _PACKETS)
@@ -236,11 +236,13 @@ class SparkEngine:
             for row in table.to_pylist()
         }
         units = []
-        for one in work:
-            span = self._spans.get(one.key, RunInterval(None, None))
-            found: Template | SessionBlock | None = self._session_blocks.get(one.key)
-            runs = self._runs.get(one.key, {})
-            units.append(unit_of(found or Template(one.key, parts[one.key], span, 0), parts, runs, span, one))
+        for unit_work in work:
+            span = self._spans.get(unit_work.key, RunInterval(None, None))
+            found: Template | SessionBlock | None = self._session_blocks.get(unit_work.key)
+            runs = self._runs.get(unit_work.key, {})
+            units.append(
+                unit_of(found or Template(unit_work.key, parts[unit_work.key], span, 0), parts, runs, span, unit_work)
+            )
         return units
 
     def runs(self) -> dict[int, dict[int, JobRuns]]:

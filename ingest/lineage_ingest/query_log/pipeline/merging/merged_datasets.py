@@ -185,13 +185,13 @@ class MergedDatasets:
         return replace(dataset, columns=tuple(replace(c, since=since.get(c.path)) for c in dataset.columns))
 
 
-def _merge(one: DatasetRecord, other: DatasetRecord) -> DatasetRecord:
+def _merge(dataset: DatasetRecord, other: DatasetRecord) -> DatasetRecord:
     """Return a dataset of two units as one: a schema wins over columns inferred from use, the later of two schemas."""
-    if one == other:
-        return one
-    ranks = _rank(one), _rank(other)
-    first = ranks[0] > ranks[1] or (ranks[0] == ranks[1] and repr(one.columns) > repr(other.columns))
-    best, rest = (one, other) if first else (other, one)
+    if dataset == other:
+        return dataset
+    ranks = _rank(dataset), _rank(other)
+    first = ranks[0] > ranks[1] or (ranks[0] == ranks[1] and repr(dataset.columns) > repr(other.columns))
+    best, rest = (dataset, other) if first else (other, dataset)
     kind = best.kind if best.kind is not DatasetKind.TABLE or best.schema_known else rest.kind
     if best.schema_known:
         return replace(best, kind=kind)

@@ -165,7 +165,7 @@ def _usage(
     day: date,
     taken: Callable[[str], bool],
 ) -> Iterator[UsageRecord]:
-    found: dict[str, _Use] = {}
+    uses_by_key: dict[str, _Use] = {}
     names = ("unit", "part", "user", "runs", "last")
     own: dict[tuple[int, int], tuple[list[str], list[str]]] = {}
     for unit, part, user, runs, last in zip(*(table[name].to_pylist() for name in names), strict=True):
@@ -177,17 +177,17 @@ def _usage(
             mine = own[unit, part] = ([of for of in every[0] if taken(of)], [of for of in every[1] if taken(of)])
         read, written = mine
         for of in read:
-            use = found.get(of) or found.setdefault(of, _Use())
+            use = uses_by_key.get(of) or uses_by_key.setdefault(of, _Use())
             use.reads += runs
             use.count(user, runs)
             use.last_read = _later(use.last_read, last)
         for of in written:
-            use = found.get(of) or found.setdefault(of, _Use())
+            use = uses_by_key.get(of) or uses_by_key.setdefault(of, _Use())
             use.writes += runs
             if not is_column_key(of):  # the users of a column are those who read it
                 use.count(user, runs)
             use.last_write = _later(use.last_write, last)
-    for of, use in sorted(found.items()):
+    for of, use in sorted(uses_by_key.items()):
         users = tuple(sorted(use.users.items()))
         yield UsageRecord(of, day, use.reads, use.writes, users, _time(use.last_read), _time(use.last_write))
 

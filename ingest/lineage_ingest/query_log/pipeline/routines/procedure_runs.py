@@ -87,7 +87,7 @@ class ProcedureRuns:
     def _run_by(self, caller: _Part) -> list[_Part]:
         """Return the parts whose statements the calls of a part run, through the calls in procedures, too."""
         at = self._runs[caller[0]][caller[1]].last
-        found: dict[_Part, None] = {}
+        run_parts: dict[_Part, None] = {}
         waiting = list(self._called[caller])
         while waiting:
             definitions = self._definitions(*waiting.pop())
@@ -95,10 +95,10 @@ class ProcedureRuns:
             if not definitions:
                 continue
             part = max(before, key=lambda one: one.first).part if before else min(definitions).part
-            if part not in found:
-                found[part] = None
+            if part not in run_parts:
+                run_parts[part] = None
                 waiting += self._called.get(part, ())
-        return [part for part in found if not self._routines[part]]
+        return [part for part in run_parts if not self._routines[part]]
 
     def _definitions(self, namespace: str, name: str) -> list[_DefinedProcedure]:
         """Return the definitions that a name refers to; one without a schema is that of the only schema that has it."""

@@ -217,14 +217,14 @@ def _contexts(blocks: list[list[int]], setters: Mapping[int, frozenset[int]]) ->
     block_of = {index: block for block in blocks for index in block} if setters else {}
     contexts: list[frozenset[int]] = []
     for own in blocks:
-        found: set[int] = set()
+        context: set[int] = set()
         waiting = list(own) if setters else []
-        while waiting and len(found) <= _MAX_CONTEXT:
+        while waiting and len(context) <= _MAX_CONTEXT:
             for setter in setters.get(waiting.pop(), ()):
-                new = {index for index in block_of[setter] if index <= setter}.difference(own, found)
-                found |= new
+                new = {index for index in block_of[setter] if index <= setter}.difference(own, context)
+                context |= new
                 waiting += new
-        contexts.append(frozenset(found) if len(found) <= _MAX_CONTEXT else frozenset())
+        contexts.append(frozenset(context) if len(context) <= _MAX_CONTEXT else frozenset())
     return contexts
 
 
@@ -235,13 +235,13 @@ def tie_without_sessions(effects: Mapping[int, SessionEffects]) -> dict[int, lis
     """
     makers: dict[str, list[int]] = {}
     fillers: dict[str, list[int]] = {}
-    for key, one in sorted(effects.items()):
-        for table in one.temporary:
+    for key, effect in sorted(effects.items()):
+        for table in effect.temporary:
             makers.setdefault(table, []).append(key)
     makers = {table: keys for table, keys in makers.items() if len(keys) == 1}
-    for key, one in sorted(effects.items()):
-        for table in one.tables if one.writes else ():
-            if table in makers and table not in one.reads and key not in makers[table] and not one.empties:
+    for key, effect in sorted(effects.items()):
+        for table in effect.tables if effect.writes else ():
+            if table in makers and table not in effect.reads and key not in makers[table] and not effect.empties:
                 fillers.setdefault(table, []).append(key)
     found: dict[int, list[int]] = {}
     for key in effects:

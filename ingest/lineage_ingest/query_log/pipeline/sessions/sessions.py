@@ -324,12 +324,12 @@ class _Assignment:
                 key = session_block_key(one.identity() for one in listed)
             if is_slice:
                 self._note(key, listed, held)
-            for number, one in enumerate(together):
+            for number, row in enumerate(together):
                 part = number + sum(before <= number for before, _ in inside)
-                if one in context:
-                    held.without_runs(key, part, rows.started_at[one])
+                if row in context:
+                    held.without_runs(key, part, rows.started_at[row])
                 else:
-                    units[one], parts[one] = key, part
+                    units[row], parts[row] = key, part
             for number, (before, change) in enumerate(inside):
                 held.without_runs(key, before + number, change.at[0])
         self._add(rows, units, parts, held)

@@ -73,14 +73,14 @@ def parts_that_change_columns(parts: Mapping[UnitPart, NamesOfPart]) -> frozense
 def column_changes_of(events: Iterable[tuple[Event, Member]], parts: Mapping[UnitPart, NamesOfPart]) -> ColumnChanges:
     """Return the changes of columns in a log, from the runs of the parts that make them; `parts` are all of the log."""
     names = _names_of_same_tables(parts.values())
-    found: dict[str, list[ColumnChange]] = defaultdict(list)
+    changes_by_table: dict[str, list[ColumnChange]] = defaultdict(list)
     for event, member in events:
         altered = map(last_part, parts[event.unit, event.part].alters)
         for table in {other for one in altered for other in names.get(one, (one,))}:
-            found[table].append(ColumnChange(event.at, member))
-    for changes in found.values():
+            changes_by_table[table].append(ColumnChange(event.at, member))
+    for changes in changes_by_table.values():
         changes.sort(key=lambda one: one.at)
-    return ColumnChanges(dict(found))
+    return ColumnChanges(dict(changes_by_table))
 
 
 def _names_of_same_tables(parts: Iterable[NamesOfPart]) -> dict[str, set[str]]:

@@ -72,21 +72,21 @@ def _edges_into_views(
     is_view: Callable[[str], bool],
 ) -> dict[str, list[tuple[EdgeRecord, datetime]]]:
     """Return the edges into each view that the log reads or creates, with the time at which their names are valid."""
-    found: dict[str, list[tuple[EdgeRecord, datetime]]] = defaultdict(list)
+    edges_by_view: dict[str, list[tuple[EdgeRecord, datetime]]] = defaultdict(list)
     made: set[str] = set()
     for job in jobs:
         made.update(job.record.writes if job.record.kind.defines_output else ())
         if any(map(is_view, job.record.writes)):
             for edge in job.stated():
                 if is_view(edge.output):
-                    found[edge.output].append((edge, job.record.last_seen))
+                    edges_by_view[edge.output].append((edge, job.record.last_seen))
     wanted = {key for job in jobs for key in job.record.reads} - made
-    while wanted := {key for key in earlier.views(sorted(wanted)) if key not in found}:
+    while wanted := {key for key in earlier.views(sorted(wanted)) if key not in edges_by_view}:
         for edge in earlier.edges_into(sorted(wanted)):
             source = keys.version_at(dataset_of(edge.source), None) + edge.source[len(dataset_of(edge.source)) :]
-            found[dataset_of(edge.target)].append((replace(edge, source=source), before_at))
-        wanted = {dataset_of(edge.source) for key in wanted for edge, _ in found[key]} - made
-    return found
+            edges_by_view[dataset_of(edge.target)].append((replace(edge, source=source), before_at))
+        wanted = {dataset_of(edge.source) for key in wanted for edge, _ in edges_by_view[key]} - made
+    return edges_by_view
 
 
 class _Views:
@@ -119,13 +119,13 @@ class _Views:
 
     def closure(self, views: Iterable[str], at: datetime) -> frozenset[str]:
         """Return views and all views below them that have changed since a time."""
-        found = set(views)
-        stack = list(found)
+        changed_views = set(views)
+        stack = list(changed_views)
         while stack:
-            below = {key for key in self._sources.get(stack.pop(), ()) if self.has_changed(key, at)} - found
-            found |= below
+            below = {key for key in self._sources.get(stack.pop(), ()) if self.has_changed(key, at)} - changed_views
+            changed_views |= below
             stack += below
-        return frozenset(found)
+        return frozenset(changed_views)
 
     def edges_at(self, view: str, at: datetime) -> Iterable[EdgeRecord]:
         """Yield the edges into a view as of a time."""

@@ -40,10 +40,10 @@ def _connected_names(renamings: Iterable[Renaming], versions: Collection[TableId
         neighbours.setdefault(both[1], set()).add(both[0])
         if (one.namespace, one.version) in versions:
             waiting += both
-    found: set[TableId] = set()
+    names: set[TableId] = set()
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found.add(name)
+        if name not in names:
+            names.add(name)
             waiting += neighbours[name]
-    return found
+    return names

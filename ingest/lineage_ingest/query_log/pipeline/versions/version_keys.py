@@ -77,17 +77,17 @@ class VersionKeys:
     def _rename(self, renamings: Sequence[Renaming]) -> None:
         """Note the renames, in order; the two of a SWAP are one change."""
         before: Renaming | None = None
-        for one in renamings:
-            is_second = before is not None and one.swaps and one[:2] == before[:2]
-            time = self._time(one.at)
-            old, new = (dataset_key(one.namespace, name) for name in (one.table, one.other))
-            self._moves[dataset_key(one.namespace, one.version)].append((time, new))
+        for renaming in renamings:
+            is_second = before is not None and renaming.swaps and renaming[:2] == before[:2]
+            time = self._time(renaming.at)
+            old, new = (dataset_key(renaming.namespace, name) for name in (renaming.table, renaming.other))
+            self._moves[dataset_key(renaming.namespace, renaming.version)].append((time, new))
             if is_second:
                 self._renamings[-1] = DatasetChange(ChangeKind.SWAP, new, time, old)
             else:
-                spelling = own_spelling(one.other)
+                spelling = own_spelling(renaming.other)
                 self._renamings.append(DatasetChange(ChangeKind.RENAME, old, time, new, spelling=spelling))
-            before = one if one.swaps and not is_second else None
+            before = renaming if renaming.swaps and not is_second else None
 
     def version_at(self, dataset: str, at: datetime | None) -> str:
         """Return the version that a dataset's key refers to at a time; for None, at the end of the log."""

@@ -237,17 +237,17 @@ class _Walk:
             if self._now(move.namespace, move.table) not in (None, move.version):
                 taken[move.namespace, move.version][move.table] = move.at
         ends = {
-            one: End(
+            table_version: End(
                 name,
-                bool(self._places[one]),
-                one not in self._before,
+                bool(self._places[table_version]),
+                table_version not in self._before,
                 gone,
-                self._since.get(one),
-                self._named[one].get(name),
-                tuple(taken[one].items()),
+                self._since.get(table_version),
+                self._named[table_version].get(name),
+                tuple(taken[table_version].items()),
             )
-            for one, last in self._last.items()
-            for name, gone in (replaced.get(one, (last, self._gone.get(one))),)
+            for table_version, last in self._last.items()
+            for name, gone in (replaced.get(table_version, (last, self._gone.get(table_version))),)
         }
         parts = {}
         for key, part in self._parts.items():

@@ -96,13 +96,13 @@ class Versions:
     def bindings(self, unit: int, part: int, at: Moment) -> Bindings | None:
         """Return the versions that a part's names refer to in a run; None if every version has its plain name."""
         own = self.parts.get((unit, part))
-        found = None if own is None else self._bindings(own, at)
+        bindings = None if own is None else self._bindings(own, at)
         if (unit, part) in self.idle:
-            found = (found or Bindings())._replace(idle=self.idle[unit, part])
-        if own is None or found is None or not (absent := self._passed_over(unit, own, at)):
-            return found
-        versions = dict(found.versions)
-        return found._replace(versions=tuple(sorted({**absent, **versions}.items())))
+            bindings = (bindings or Bindings())._replace(idle=self.idle[unit, part])
+        if own is None or bindings is None or not (absent := self._passed_over(unit, own, at)):
+            return bindings
+        versions = dict(bindings.versions)
+        return bindings._replace(versions=tuple(sorted({**absent, **versions}.items())))
 
     def _passed_over(self, unit: int, part: NamesOfPart, at: Moment) -> dict[str, str]:
         """Return the names that a search passes over because no table has them then, with a version that none has.

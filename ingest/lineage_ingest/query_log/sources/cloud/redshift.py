@@ -150,10 +150,10 @@ def _assemble(table: Any) -> Any:
     pieces = pa.table({"key": keys, "number": numbers, "text": texts}).filter(is_piece)
     joined = _join_pieces(pieces)
     runs = merged(others, "query_id")
-    found = pc.index_in(runs.column("query_id").combine_chunks(), joined.column("key").combine_chunks())
-    found = pc.if_else(pc.is_valid(runs.column("query_id").combine_chunks()), found, pa.scalar(None, pa.int32()))
-    runs = runs.append_column(_PIECES, joined.column("text").combine_chunks().take(found))
-    return _with_rollbacks(runs.append_column(_INCOMPLETE, joined.column("incomplete").combine_chunks().take(found)))
+    indexes = pc.index_in(runs.column("query_id").combine_chunks(), joined.column("key").combine_chunks())
+    indexes = pc.if_else(pc.is_valid(runs.column("query_id").combine_chunks()), indexes, pa.scalar(None, pa.int32()))
+    runs = runs.append_column(_PIECES, joined.column("text").combine_chunks().take(indexes))
+    return _with_rollbacks(runs.append_column(_INCOMPLETE, joined.column("incomplete").combine_chunks().take(indexes)))
 
 
 def _with_rollbacks(runs: Any) -> Any:

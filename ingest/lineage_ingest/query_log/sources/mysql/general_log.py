@@ -87,17 +87,17 @@ def _records(lines: Iterable[str]) -> Iterator[tuple[str | None, ...]]:
     head: tuple[str, str] | None = None
     argument: list[str] = []
     for line in lines:
-        found = _START.match(line)
-        if found is None:
+        match = _START.match(line)
+        if match is None:
             if head is not None and not _BANNER.match(line):
                 argument.append(line)
             continue
         if head is not None:
             yield (_in_second(time, since), None, head[0], None, head[1], "\n".join(argument))
-        written = _time(found["time"])
+        written = _time(match["time"])
         since = 0 if written is not None and written != time else since + 1
         time = written or time
-        head, argument = (found["id"], found["command"]), [found["argument"] or ""]
+        head, argument = (match["id"], match["command"]), [match["argument"] or ""]
     if head is not None:
         yield (_in_second(time, since), None, head[0], None, head[1], "\n".join(argument))
 

@@ -33,14 +33,14 @@ def find_unfinished(sql: Any, leaves: Any, begins: Any) -> list[int]:
         leaves: mask of the rows that end a session.
         begins: mask of the rows that begin a session; such a row may also end the previous session.
     """
-    found = pc.extract_regex(pc.utf8_slice_codeunits(sql, 0, _HEAD), _VERB)
+    matches = pc.extract_regex(pc.utf8_slice_codeunits(sql, 0, _HEAD), _VERB)
     opens = pc.fill_null(
-        pc.match_substring_regex(found.field(0), r"(?i)^(?:begin|start|set|xa\s+(?:start|begin))"), False
+        pc.match_substring_regex(matches.field(0), r"(?i)^(?:begin|start|set|xa\s+(?:start|begin))"), False
     )
     if not pc.any(opens, min_count=0).as_py():
         return []
-    verb = pc.utf8_lower(pc.fill_null(found.field(0), ""))
-    rest = pc.fill_null(found.field(1), "")
+    verb = pc.utf8_lower(pc.fill_null(matches.field(0), ""))
+    rest = pc.fill_null(matches.field(1), "")
     again, partly = pc.match_substring_regex(rest, _CHAIN), pc.match_substring_regex(rest, _TO)
     touched = pc.indices_nonzero(pc.or_(pc.or_(leaves, begins), pc.not_equal(verb, "")))
     columns = (one.take(touched).to_pylist() for one in (verb, again, partly, leaves, begins))

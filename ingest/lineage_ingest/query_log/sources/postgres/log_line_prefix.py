@@ -81,11 +81,11 @@ def line_pattern(prefix: str) -> re.Pattern[str]:
     names: set[str] = set()
     optional = False
     at = 0
-    for found in _ESCAPE.finditer(prefix):
-        literal = prefix[at : found.start()]
+    for match in _ESCAPE.finditer(prefix):
+        literal = prefix[at : match.start()]
         pieces.append(re.escape(literal))
-        at = found.end()
-        minus, width, letter = found.groups()
+        at = match.end()
+        minus, width, letter = match.groups()
         if letter == "%":
             pieces.append("%")
         elif letter == "q":

@@ -113,42 +113,42 @@ def assemble_messages(table: Any, names: dict[str, str]) -> Any:
     sessions = _column(table, "session_id")
     message = coercion.texts(_column(table, "message"))
     message = statements_of_extensions(message, sessions, _Parts(message).is_run)
-    found = _Parts(message)
+    parts = _Parts(message)
     shown = coercion.texts(_column(table, names["query"]))
     severity = coercion.trimmed(_column(table, "error_severity"))
     failed = pc.fill_null(pc.is_in(severity, _ERRORS), False)
     begins = starts(sessions)
-    run = pc.and_(found.is_run, pc.invert(failed))
-    alone = pc.and_(found.is_duration, pc.invert(failed))
+    run = pc.and_(parts.is_run, pc.invert(failed))
+    alone = pc.and_(parts.is_duration, pc.invert(failed))
     before = last_before(run, begins)
     rows = table.num_rows
     # A run has one duration: the one in its row, or the first one logged after it.
-    silent = pc.fill_null(pc.is_null(found.ms).take(before), False)
+    silent = pc.fill_null(pc.is_null(parts.ms).take(before), False)
     lasted = _first(before, pc.and_(alone, silent), rows)
     # An error belongs to the previous statement if it has the same text, or if it has none and that has not ended.
     same = pc.fill_null(
-        pc.equal(pc.utf8_trim_whitespace(shown), pc.utf8_trim_whitespace(found.sql.take(before))), False
+        pc.equal(pc.utf8_trim_whitespace(shown), pc.utf8_trim_whitespace(parts.sql.take(before))), False
     )
     bare = pc.and_(pc.fill_null(pc.equal(severity, "ERROR"), False), pc.is_null(shown))
     # A statement that cannot be parsed fails before its `execute` is logged: the error is not the previous statement's.
-    parsed = pc.fill_null(pc.equal(found.what, "execute").take(before), False)
+    parsed = pc.fill_null(pc.equal(parts.what, "execute").take(before), False)
     state = coercion.trimmed(_column(table, names["sql_state_code"]))
     # Without %e in the prefix, a cancellation is recognized by its message.
     canceled = pc.and_(failed, pc.fill_null(pc.starts_with(message, "canceling statement due to "), False))
     state = pc.coalesce(state, pc.if_else(canceled, _QUERY_CANCELED, _NOTHING))
     table = _put(table, names["sql_state_code"], state)
     bare = pc.and_(bare, pc.invert(pc.and_(parsed, pc.fill_null(pc.starts_with(state, "42"), False))))
-    fails = pc.invert(pc.match_substring_regex(pc.fill_null(found.sql, ""), _CANNOT_FAIL))
+    fails = pc.invert(pc.match_substring_regex(pc.fill_null(parts.sql, ""), _CANNOT_FAIL))
     bare = pc.and_(bare, pc.fill_null(fails.take(before), False))
     ended = pc.fill_null(pc.less(lasted.take(before), pa.array(range(rows), pa.int64())), False)
     same = pc.or_(same, pc.and_(pc.and_(bare, silent), pc.invert(ended)))
     broke = _first(before, pc.and_(failed, same), rows)
     spent = pc.or_(pc.and_(alone, pc.is_valid(before)), pc.and_(failed, same))
     gone = pc.or_(pc.is_in(severity, _FATAL), pc.fill_null(pc.starts_with(message, "disconnection: "), False))
-    sql = pc.if_else(pc.and_(failed, pc.invert(spent)), shown, pc.if_else(run, found.sql, _NOTHING))
+    sql = pc.if_else(pc.and_(failed, pc.invert(spent)), shown, pc.if_else(run, parts.sql, _NOTHING))
     undone = is_row(find_rollbacks(sql, pc.or_(failed, pc.is_valid(broke)), gone, begins), rows)
     message = pc.if_else(undone, "statement: ROLLBACK", message)
-    prefix = pc.binary_join_element_wise("duration: ", pc.fill_null(found.ms.take(lasted), ""), " ms  ", "")
+    prefix = pc.binary_join_element_wise("duration: ", pc.fill_null(parts.ms.take(lasted), ""), " ms  ", "")
     message = pc.if_else(pc.is_valid(lasted), pc.binary_join_element_wise(prefix, message, ""), message)
     table = _put(table, "message", message)
     # A statement logged before it ran has no end: take the time of its duration row.

@@ -86,24 +86,24 @@ def _records(lines: Iterable[str], prefix: str | None = None) -> Iterator[tuple[
             if record is not None and part is not None:
                 record[part] += f"\n{line[1:]}"
             continue
-        found = pattern.match(line)
-        if found is None:
+        match = pattern.match(line)
+        if match is None:
             if _A_MESSAGE.search(line):
                 yield (*[None] * (len(_COLUMNS) - 1), line)
             part = None
             continue
-        severity = found["severity"]
+        severity = match["severity"]
         if severity in _PART or severity in _UNUSED:
             part = _PART.get(severity)
             if record is not None and part is not None:
-                record[part] = found["message"]
+                record[part] = match["message"]
             continue
         if record is not None:
             yield tuple(record.get(name) for name in _COLUMNS)
-        named = found.groupdict()
+        named = match.groupdict()
         record = {name: value for name in _OF_PREFIX if (value := named.get(name) or "") not in _UNKNOWN}
-        record |= {"error_severity": severity, "message": found["message"]}
-        record["sql_state_code"] = named.get("sql_state_code") or found["state"]
+        record |= {"error_severity": severity, "message": match["message"]}
+        record["sql_state_code"] = named.get("sql_state_code") or match["state"]
         part = "message"
     if record is not None:
         yield tuple(record.get(name) for name in _COLUMNS)

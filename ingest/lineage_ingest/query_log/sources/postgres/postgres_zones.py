@@ -39,9 +39,9 @@ def with_stated_zones(times: Any, starts: Any, sessions: Any) -> Any:
     """
     if not is_texty(times.type):
         return times
-    found = pc.extract_regex(strings(times), _WRITTEN)
-    zone = found.field(1)
-    is_open = pc.and_(pc.is_valid(found), pc.invert(pc.is_in(pc.utf8_lower(zone), pa.array(list(ZONE_MINUTES)))))
+    matches = pc.extract_regex(strings(times), _WRITTEN)
+    zone = matches.field(1)
+    is_open = pc.and_(pc.is_valid(matches), pc.invert(pc.is_in(pc.utf8_lower(zone), pa.array(list(ZONE_MINUTES)))))
     if not pc.any(is_open, min_count=0).as_py():
         return times
     own = pc.replace_substring_regex(strings(sessions), r" .*$", "")
@@ -50,7 +50,7 @@ def with_stated_zones(times: Any, starts: Any, sessions: Any) -> Any:
     names = pa.array([one and one[0] for one in stated], pa.string()).take(keys.indices)
     offsets = pa.array([one and one[1] for one in stated], pa.string()).take(keys.indices)
     known = pc.and_(is_open, pc.fill_null(pc.equal(names, zone), False))
-    return pc.if_else(known, pc.binary_join_element_wise(found.field(0), offsets, " "), strings(times))
+    return pc.if_else(known, pc.binary_join_element_wise(matches.field(0), offsets, " "), strings(times))
 
 
 def _offset(key: str | None) -> tuple[str, str] | None:

@@ -45,6 +45,7 @@ class Merger:
     def __init__(self, versions: Versions, undated_at: datetime) -> None:
         """`versions` has the tables that names mean over time; `undated_at` is the time of lineage without one."""
         self._keys = VersionKeys(versions, undated_at)
+        self._anew = versions.anew
         self._jobs = MergedJobs()
         self._datasets = MergedDatasets()
         self._diagnostics: dict[str, DiagnosticRecord] = {}
@@ -155,7 +156,7 @@ class Merger:
         copied = {e.source for e in stated if dataset_of(e.source) in declared or not datasets.is_view(e.output)}
         for change in list(datasets.replaced_columns(self._changes.values(), copied)):
             self._changes[str(change.kind), change.dataset, None, change.column] = change
-        self._jobs.take_rebuilds_for_definitions()
+        self._jobs.take_rebuilds_for_definitions(self._anew)
         origins = state_past_columns(list(self._jobs), self._changes.values(), datasets.is_view)
         self._changes = {key: change for key, change in self._changes.items() if change not in origins}
 

@@ -13,6 +13,7 @@ from lineage.model.names import plain_name
 from lineage.model.statement import Completeness
 from lineage_ingest.batch.composition import merged_edge
 from lineage_ingest.query_log.pipeline.merging.statistics import JobRuns
+from lineage_ingest.query_log.pipeline.versions.names_of_parts import keeps_what_is_there
 from lineage_ingest.query_log.pipeline.versions.version_keys import VersionKeys
 
 __all__ = ["MergedJob", "MergedJobs"]
@@ -143,17 +144,19 @@ class MergedJobs:
                 seen[key] = max(at, seen.get(key, at))
         return seen
 
-    def take_rebuilds_for_definitions(self) -> None:
-        """Turn a CREATE of a table from itself into a definition if the log has an earlier one.
+    def take_rebuilds_for_definitions(self, anew: Collection[str]) -> None:
+        """Turn a CREATE of a table from itself, or with IF NOT EXISTS, into a definition if the log has an earlier one.
 
-        Otherwise it stays a query, which adds to the table's lineage from an earlier log.
+        `anew` are tables that IF NOT EXISTS created after the log had dropped them. Otherwise it stays a query, which
+        adds to the table's lineage from an earlier log. An IF NOT EXISTS that found the table is not among the jobs.
         """
         for key in [key for key, jobs in self._by_key.items() for job in jobs.values() if _is_rebuild(job.record)]:
             for text, job in list(self._by_key[key].items()):
                 [dataset] = job.record.writes
                 own = definition_job_key(dataset)
                 definitions = self._by_key.get(own, {}).values()
-                if not any(one.record.first_seen < job.record.first_seen for one in definitions):
+                is_anew = dataset in anew and dataset not in job.record.reads
+                if not is_anew and not any(one.record.first_seen < job.record.first_seen for one in definitions):
                     continue
                 record = replace(job.record, key=own, kind=JobKind.DEFINITION)
                 edges = {edge_key: replace(edge, job=own) for edge_key, edge in job.edges.items()}
@@ -189,12 +192,14 @@ def _rename_job(job: MergedJob, keys: VersionKeys) -> MergedJob | None:
 
 
 def _is_rebuild(record: JobRecord) -> bool:
-    """Return whether a job creates a table from itself."""
+    """Return whether a job creates a table from itself, or unless it is there."""
     return (
         record.kind is JobKind.QUERY
         and len(record.writes) == 1
-        and record.operation == "CREATE_TABLE_AS"
-        and record.writes[0] in record.reads
+        and (
+            (record.operation == "CREATE_TABLE_AS" and record.writes[0] in record.reads)
+            or keeps_what_is_there(record.sql or "")
+        )
     )
 
 

@@ -9,7 +9,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import count, takewhile
 
-from lineage.model.names import versioned_name
+from lineage.model.names import dataset_key, versioned_name
 from lineage_ingest.query_log.pipeline.versions.names_of_parts import NamesOfPart, NameStep, TableId, UnitPart
 from lineage_ingest.query_log.pipeline.versions.recorded_renamings import recorded_renamings
 from lineage_ingest.query_log.pipeline.versions.replaced_names import replaced_names
@@ -70,6 +70,8 @@ class _Walk:
         self._idle: dict[UnitPart, tuple[tuple[str, str], ...]] = {}
         """The parts with IF NOT EXISTS that found a table at a run, and those that did not at one."""
         self._active: set[UnitPart] = set()
+        self._anew: set[TableId] = set()
+        """The names that IF NOT EXISTS created after the log had dropped or renamed the table."""
         self._again: set[TableId] = set()
         """The versions that were renamed and dropped, and then made again under their first name."""
 
@@ -112,6 +114,8 @@ class _Walk:
                 self._idle[key] = ((name, name),)
                 return
             self._active.add(key)
+            if touched:
+                self._anew.add(table_id)
         maker = event.unit, event.part
         if reads_itself and now is not None and self._makers.get((namespace, now)) == maker:
             return
@@ -270,4 +274,5 @@ class _Walk:
             renamings,
             plain={table_id: line for table_id, line in lines.items() if table_id not in bound},
             idle=idle,
+            anew=frozenset(dataset_key(*table_id) for table_id in self._anew),
         )

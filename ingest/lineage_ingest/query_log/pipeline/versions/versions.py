@@ -86,6 +86,8 @@ class Versions:
     """The timelines of the other names that the log creates, renames or drops: they refer to one table or to none."""
     idle: Mapping[UnitPart, tuple[tuple[str, str], ...]] = field(default_factory=dict)
     """The parts with IF NOT EXISTS that found a table of the name at each run, the name twice: they did nothing."""
+    anew: frozenset[str] = frozenset()
+    """The keys of the tables that IF NOT EXISTS created after the log had dropped or renamed one of the name."""
     searched: dict[int, tuple[tuple[str, ...], ...]] = field(default_factory=dict)
     """By unit, the names that each unqualified name may refer to, in the order of the search path."""
 

@@ -27,7 +27,8 @@ def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
     places = _places(tree)
     inner = tree.this.this if isinstance(tree.this, exp.Schema | exp.Subquery) else tree.this
     if not tree.args.get("kind"):
-        return _unload(resolver, inner, places)
+        listed_only = isinstance(tree.this, exp.Schema) and isinstance(inner, exp.Table)
+        return _unload(resolver, _selected(tree.this) if listed_only else inner, places)
     if not isinstance(inner, exp.Table):
         return Outcome("COPY")
     if not isinstance(inner.this, exp.Identifier):  # COPY INTO @stage FROM (query | table)
@@ -75,6 +76,12 @@ def _unload(resolver: Resolver, inner: exp.Expr, places: list[exp.Expr]) -> Outc
     path = _path(places[0]) if places and not _is_stream(places[0]) else None
     outcome = Outcome("COPY", path, target_kind=DatasetKind.FILE)
     return _from_relation(resolver, outcome, inner)
+
+
+def _selected(named: exp.Schema) -> exp.Select:
+    """Return the query that `COPY t (a, b) TO …` stands for."""
+    columns = [exp.Column(this=one.this if isinstance(one, exp.ColumnDef) else one) for one in named.expressions]
+    return exp.Select(expressions=columns, from_=exp.From(this=named.this))
 
 
 def _from_relation(resolver: Resolver, outcome: Outcome, source: exp.Expr) -> Outcome:

@@ -56,6 +56,8 @@ def unused(
         for number, one in enumerate(found.tables, start=1)
     ]
     print_listing(_COLUMNS, rows, output, values=lambda: _plain(found), people=lambda: _print(found, rows))
+    if found.columns and output is OutputFormat.CSV:
+        note(f"{counted(len(found.columns), 'unused column')} not shown: CSV lists tables only", "yellow")
 
 
 def _print(found: UnusedReport, rows: Sequence[Sequence[object]]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection
 from enum import StrEnum
 from typing import Protocol
@@ -10,7 +11,7 @@ from lineage.model.influence.evidence import MAX_READS, Chain, spans_of
 from lineage.model.influence.transformations import CONTRIBUTION_ORDER, Subtype
 from lineage.model.text.expression_text import calls_around
 
-__all__ = ["CONFIDENCE", "EXPOSURES", "Exposure", "ValueEffects", "exposure_of"]
+__all__ = ["CONFIDENCE", "EXPOSURES", "Exposure", "ValueEffects", "exposure_of", "reveals"]
 
 
 class Exposure(StrEnum):
@@ -35,6 +36,9 @@ CONFIDENCE = {Exposure.UNMASKED: 1.0, Exposure.PARTIAL: 0.7, Exposure.AGGREGATED
 A maximum of e-mail addresses is one (unmasked), a sum of salaries is hardly one (aggregated), a count of e-mail
 addresses is none (masked).
 """
+
+
+_DECRYPTS = re.compile("decrypt|detokeni[sz]e", re.IGNORECASE)
 
 
 class ValueEffects(Protocol):
@@ -90,6 +94,14 @@ def exposure_of(edge: ValueEdge, sql: str | None, functions: ValueEffects, diale
         if dialect is None or not any(functions.masks(name, dialect) for name in calls):  # another way shows more
             shown.append(_of_calls(calls, functions, summed))
     return min(shown, key=lambda one: one.rank, default=Exposure.UNMASKED)
+
+
+def reveals(edge: ValueEdge, sql: str | None) -> bool:
+    """Return whether a call around a place that reads the value decrypts it: what was masked before is readable."""
+    if edge.masking or not sql or set(edge.subtypes) == {Subtype.IDENTITY} or not _DECRYPTS.search(sql):
+        return False
+    starts = {start for chain in edge.spans for start, _ in spans_of(chain)}
+    return any(_DECRYPTS.search(name) for start in starts for name in calls_around(sql, start))
 
 
 def _of_calls(names: Collection[str], functions: ValueEffects, summed: bool) -> Exposure:

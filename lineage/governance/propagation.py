@@ -2,7 +2,7 @@
 
 A path shows as little as the step that hides most; a column shows as much as the path that hides least. So for each
 exposure in turn, the most first, a breadth-first search over the steps that hide no more finds the columns that are
-reached like that, each by a shortest path.
+reached like that, each by a shortest path. What is decrypted on its way is followed from there once more.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from datetime import datetime
 
 from lineage.frozen import frozen
 from lineage.garbage_collection import seldom_collecting
-from lineage.governance.exposure import EXPOSURES, Exposure, ValueEffects, exposure_of
+from lineage.governance.exposure import EXPOSURES, Exposure, ValueEffects, exposure_of, reveals
 from lineage.model.influence.evidence import Chain
 from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.store.protocol import GraphStore
@@ -33,6 +33,8 @@ class ValueStep:
     subtypes: tuple[Subtype, ...] = ()
     spans: tuple[Chain, ...] = ()
     since: datetime | None = None
+    reveals: bool = False
+    """Whether it decrypts: a value that was masked before is readable again."""
 
 
 @frozen(order=True)
@@ -118,10 +120,29 @@ def spread(graph: ValueGraph, start: str, stops: Collection[str] = ()) -> Spread
         for node in into:
             if node not in reached:
                 reached[node] = Reach(exposure, _path(into, start, node))
+    _reveal(graph, start, reached, stops, stopped)
     holders = [start, *(one for one, reach in reached.items() if reach.exposure is not Exposure.MASKED)]
     influences = {one for holder in holders for one in graph.influences.get(holder, ())}
     outside = (one for one in influences if one.target not in reached and one.target != start)
     return Spread(start, reached, _first_of_each(outside), tuple(sorted(stopped)))
+
+
+def _reveal(
+    graph: ValueGraph, start: str, reached: dict[str, Reach], stops: Collection[str], stopped: set[str]
+) -> None:
+    """Follow the values that are masked, and decrypted later, from where they are decrypted."""
+    waiting = [one for one, reach in reached.items() if reach.exposure is Exposure.MASKED]
+    for node in waiting:
+        for step in graph.steps.get(node, ()):
+            if not step.reveals or step.target == start or step.target in stops:
+                continue
+            whole = (*reached[node].path, step)
+            for exposure in EXPOSURES[step.exposure.rank : Exposure.MASKED.rank]:
+                onward = _search(graph.steps, step.target, exposure, stops, stopped, set())
+                for one in (step.target, *onward):
+                    known = reached.get(one)
+                    if one != start and (known is None or known.exposure.rank > exposure.rank):
+                        reached[one] = Reach(exposure, (*whole, *_path(onward, step.target, one)))
 
 
 def _search(
@@ -174,7 +195,8 @@ def _first_of_each(influences: Iterable[Influence]) -> tuple[Influence, ...]:
 def _step(via: str, edge: StoredEdge, jobs: Mapping[str, StoredJob], functions: ValueEffects) -> ValueStep:
     job = jobs.get(edge.job)
     exposure = exposure_of(edge, job.sql if job else None, functions, job.dialect if job else None)
-    return ValueStep(via, edge.target, edge.job, exposure, edge.subtypes, edge.spans, edge.valid_from)
+    shows = reveals(edge, job.sql if job else None)
+    return ValueStep(via, edge.target, edge.job, exposure, edge.subtypes, edge.spans, edge.valid_from, shows)
 
 
 def _influence(via: str, edge: StoredEdge) -> Influence:

@@ -333,7 +333,7 @@ class StatementLineage(WithRows):
     does, not when the statement runs. `spellings` maps tables to their names as written, if that differs and the
     dialect's product displays names as written; column names in `output_columns`, `schema`, `altered` and `inferred`
     have their own spellings (`Spelled`). `spells`: the statement determines the target's spelling. `policies` are what
-    it says of who may see what.
+    it says of who may see what, `returned` the columns that its RETURNING shows the client.
     """
 
     operation: str
@@ -362,6 +362,7 @@ class StatementLineage(WithRows):
     spellings: tuple[tuple[str, str], ...] = ()
     spells: bool = False
     policies: tuple[PolicyStatement, ...] = ()
+    returned: tuple[ColumnRef, ...] = ()
 
     def __repr__(self) -> str:
         what = f"{self.operation} {self.target}" if self.target else self.operation

@@ -320,6 +320,7 @@ def _resolve(
         row_references=row_references,
         spellings=tuple(resolver.spellings.items()),
         spells=outcome.defines or outcome.spells,
+        returned=outcome.returned,
     )
     return statement, outcome
 

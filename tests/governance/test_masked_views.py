@@ -89,3 +89,10 @@ def test_a_value_without_a_mask_has_none_in_a_view_over_both(tmp_path: Path) -> 
         lineage("tag", "add", column, "email", *to)
     [read] = lineage("pii", "access", "--json", *to).json["accesses"]
     assert read["warehouse"] == []  # the leads are seen by all
+    drift = lineage("pii", "drift", "--json", *to).json["drift"]
+    assert {one["column"]: one["mask"] for one in drift} == {
+        "CRM.PEOPLE.MAIL": "yes",
+        "CRM.LEADS.MAIL": "no",
+        "MART.V.M": "no",
+    }
+    assert "The warehouse masks 1 column by policies" in lineage("pii", "report", *to).out

@@ -86,8 +86,30 @@ def test_what_is_new_since_a_report(tagged: Path, tmp_path: Path) -> None:
     assert done.code == 1
     assert [(one["column"], one["before"], one["shows"]) for one in done.json][-1] == ("mart.gone", "unmasked", "less")
     assert {one["column"] for one in done.json if one["shows"] == "more"} >= {"stage.sessions.ip"}
+    report["sources"] = [one for one in report["sources"] if one["name"] != "crm.customers.email"]
+    saved.write_text(json.dumps(report))
+    done = lineage("pii", "report", "--diff", saved, "--format", "json", "--store", tagged)
+    own = [(one["before"], one["now"]) for one in done.json if one["column"] == one["source"] == "crm.customers.email"]
+    assert own == [(None, "unmasked")]
     saved.write_text("{}")
     assert lineage("pii", "report", "--diff", saved, "--store", tagged).code == 2
+
+
+def test_a_policy_decides_of_what_is_not_new_too(tagged: Path, tmp_path: Path) -> None:
+    saved = tmp_path / "report.json"
+    lineage("pii", "report", "--format", "json", "--output", saved, "--store", tagged)
+    policy = _policy(tmp_path, "policies: [{classes: [email], tables: ['export.*'], verdict: deny}]\n")
+    done = lineage("pii", "report", "--diff", saved, "--policy", policy, "--store", tagged)
+    assert done.code == 1
+    assert "denied: export.newsletter.email is unmasked" in done.err
+    assert lineage("pii", "report", "--diff", saved, "--output", tmp_path / "new", "--store", tagged).code == 2
+
+
+def test_a_class_that_a_policy_misspells_is_named(tagged: Path, tmp_path: Path) -> None:
+    policy = _policy(tmp_path, "policies: [{classes: [emial, 'phon?'], verdict: deny, tables: [no.table]}]\n")
+    done = lineage("pii", "report", "--policy", policy, "--store", tagged)
+    assert (done.code, done.err.count("without effect")) == (0, 1)
+    assert "policy without effect: there is no class emial" in done.err
 
 
 def test_the_page_has_everything_in_itself(tagged: Path, tmp_path: Path) -> None:

@@ -126,3 +126,12 @@ def test_a_library_that_is_not_installed_is_named(store: Path, tmp_path: Path) -
     assert (done.code, tags(store)) == (2, {})
     assert "needs presidio-analyzer" in done.err
     assert "[presidio]" in done.err
+
+
+def test_names_that_differ_in_case_only_are_two_columns(tmp_path: Path) -> None:
+    path = tmp_path / "lineage.db"
+    (tmp_path / "a.sql").write_text('CREATE TABLE crm.people (reach text, "Reach" text, "REACH" text, note text)')
+    assert lineage("ingest", "sql", tmp_path / "a.sql", "-d", "postgres", "--store", path).code == 0
+    folder = sampled(tmp_path / "s", {"reach": VALUES["reach"], "Reach": VALUES["note"], "NOTE": VALUES["contact"]})
+    assert lineage("tag", "scan", "--samples", folder, "--store", path).code == 0
+    assert [key[:2] for key in sorted(tags(path))] == [("note", "phone"), ("reach", "email")]

@@ -217,3 +217,19 @@ def test_impact_by_tag_masking_and_kind_of_table(path: Path) -> None:
     shown = lineage("impact", "crm.customers.email", "--tag", "email", "--store", path, columns=80)
     assert shown.out.startswith("2 of ")
     assert max(map(len, shown.out.splitlines())) <= 80
+
+
+def test_a_column_of_a_dropped_table_holds_nothing(tmp_path: Path) -> None:
+    def sources_after(name: str, sql: str) -> list[str]:
+        (tmp_path / name).write_text(sql)
+        assert lineage("ingest", "sql", tmp_path / name, "--dialect", "postgres", *store).code == 0
+        report = lineage("pii", "report", "--json", *store).json
+        return [one["name"] for one in report["sources"]]
+
+    store = ("--store", tmp_path / "l.db")
+    made = "create table crm.a (id int, x text); create table crm.b (id int, x text);"
+    assert sources_after("1.sql", made) == []
+    for column in ("crm.a.x", "crm.b.x"):
+        assert lineage("tag", "add", column, "email", *store).code == 0
+    assert sources_after("2.sql", "drop table crm.b;") == ["crm.a.x"]
+    assert sources_after("3.sql", "create table crm.b (id int, x text);") == ["crm.a.x", "crm.b.x"]

@@ -104,8 +104,11 @@ def report(
     rulings, saved = _files(policy, diff)
     if output is ReportFormat.PDF and file is None:
         raise typer.BadParameter("PDF needs a file: --output report.pdf", param_hint="--format")
+    if file is not None and (output is ReportFormat.TABLE or saved is not None):
+        raise typer.BadParameter("a table, or what is new (--diff), is not written to a file", param_hint="--output")
     with open_store(store, read_only=True) as opened:
-        found = classify(opened, rules_of(rules))
+        classes = rules_of(rules)
+        found = classify(opened, classes)
         wanted = {one.lower() for one in class_ or ()}
         known = functions_of(functions)
         made = make_report(
@@ -115,23 +118,21 @@ def report(
     if not made.sources:
         what = f"of class {', '.join(sorted(wanted))}" if wanted else "with personal data"
         note(f"no column {what} is tagged: `lineage tag scan` tags by names, `lineage tag add` by hand", "yellow")
+    if rulings is not None:
+        tagged = {one.name for tags in found.tags.values() for one in tags}
+        for name in rulings.unknown_classes({*classes.classes, *tagged}):
+            note(f"policy without effect: there is no class {name}", "yellow")
+    is_worse = False
     if saved is not None:
-        _print_changes(changed_exposures(saved, made), output)
-        return
-    if output is ReportFormat.PDF and file is not None:
-        _write_pdf(made, file)
-    text = _text(made, output)
-    if file is not None and text is not None:
-        file.write_text(text, encoding="utf-8")
-        note(f"written to {file}")
-    elif text is not None:
-        print(text, end="")
-    elif output is ReportFormat.TABLE:
+        is_worse = _print_changes(changed_exposures(saved, made), output)
+    elif file is not None or output is not ReportFormat.TABLE:
+        _print_text(made, output, file)
+    else:
         _print_table(made)
         _print_ends(made.sources)
     for source, holder in made.denied:
         note(f"denied: {holder.name} is {holder.exposure}, from {source.name}", "red")
-    if made.denied:
+    if made.denied or is_worse:
         raise typer.Exit(1)
 
 
@@ -341,13 +342,24 @@ def _print_holders(made: PiiReport, *, with_source: bool) -> None:
     print_listing(_TABLE, rows, OutputFormat.TABLE, _LOOK)
 
 
-def _print_changes(changes: list[ExposureChange], output: ReportFormat) -> None:
-    """Print what has changed, and exit with 1 if more is shown than before."""
+def _print_text(made: PiiReport, output: ReportFormat, file: Path | None) -> None:
+    """Print the report as text, or write it to a file."""
+    if output is ReportFormat.PDF and file is not None:
+        _write_pdf(made, file)
+    text = _text(made, output)
+    if file is not None and text is not None:
+        file.write_text(text, encoding="utf-8")
+        note(f"written to {file}")
+    elif text is not None:
+        print(text, end="")
+
+
+def _print_changes(changes: list[ExposureChange], output: ReportFormat) -> bool:
+    """Print what has changed, and return whether more is shown than before."""
     worse = sum(one.is_worse for one in changes)
     rows = [(one.source, one.column, one.before, one.now, "more" if one.is_worse else "less") for one in changes]
     formats = {ReportFormat.JSON: OutputFormat.JSON, ReportFormat.CSV: OutputFormat.CSV}
     listed = formats.get(output, OutputFormat.TABLE)
     print_listing(("source", "column", "before", "now", "shows"), rows, listed, Look(names=("source", "column")))
     note(f"{counted(len(changes), 'change')} since that report; {worse:,} show more than before")
-    if worse:
-        raise typer.Exit(1)
+    return worse > 0

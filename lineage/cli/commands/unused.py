@@ -56,6 +56,8 @@ def unused(
         for number, one in enumerate(report.tables, start=1)
     ]
     print_listing(_COLUMNS, rows, output, values=lambda: _plain(report), people=lambda: _print(report, rows))
+    if report.columns and output is OutputFormat.CSV:
+        note(f"{counted(len(report.columns), 'unused column')} not shown: CSV lists tables only", "yellow")
 
 
 def _print(report: UnusedReport, rows: Sequence[Sequence[object]]) -> None:

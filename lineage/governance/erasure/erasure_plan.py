@@ -296,11 +296,16 @@ class _Planner:
                 yield f"{self._table(target)}: the columns of the SQL that writes it are not known"
 
     def _untied(self, tables: Collection[str]) -> Iterator[str]:
-        """Yield the columns of the same classes in tables that nothing ties to the person."""
+        """Yield the columns that may hold the value, in tables that nothing ties to the person."""
+        named: set[str] = set()
         classes = {one.name for one in self._classification.tags.get(self._column, ())}
         for key in self._classification.columns_of(classes) if classes else ():
             if dataset_of(key) not in tables and dataset_of(key) in self._datasets:
                 yield f"{self._name(key)}: of the same class, and nothing ties its rows to the person"
+                named.add(key)
+        for tie in joined_columns(self._store, self._column):
+            if dataset_of(tie.column) not in tables and tie.column not in named:
+                yield f"{self._name(tie.column)}: SQL compares it with {self._name(self._column)}, and nothing ties it"
 
     def _is_view(self, column: str) -> bool:
         table = dataset_of(column)

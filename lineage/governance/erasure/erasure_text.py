@@ -51,7 +51,7 @@ def _lines(plan: ErasurePlan) -> Iterator[str]:
     yield f"-- Erase the person whose {_comment(plan.key)} is :key. A plan: read it, then run it in a transaction."
     unsure = sum(not one.is_sure for one in plan.steps)
     if unsure:
-        yield f"-- {unsure} of {len(plan.steps)} steps are marked CHECK: only the name of a column says that."
+        yield f"-- {unsure} of {len(plan.steps)} steps are marked CHECK: only a name, or what SQL computes, says that."
     yield f"-- What is to be erased ({_comment(plan.column)}), to search for it afterwards:"
     yield plan.value_query
     for number, step in enumerate(plan.steps, start=1):

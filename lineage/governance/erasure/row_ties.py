@@ -7,24 +7,21 @@ of other tables `id`, `order_id` of `orders`, or a column with a test for unique
 
 from __future__ import annotations
 
-import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from lineage.frozen import frozen
+from lineage.governance.erasure.compared_columns import compared
 from lineage.governance.exposure import Exposure
 from lineage.governance.propagation import ValueGraph, spread
 from lineage.governance.sql_proofs import Proof, proof_of
-from lineage.model.influence.evidence import spans_of
 from lineage.model.influence.transformations import EdgeKind, Subtype
 from lineage.model.names import dataset_of, short_name, split_column_key
-from lineage.model.text.expression_text import expression_around
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredEdge
 
 __all__ = ["Tie", "copies_of", "joined_columns", "named_like", "row_keys", "source_of"]
 
-_EQUALITY = re.compile(r"""\s*[\w."`\[\]$#]+\s*=\s*[\w."`\[\]$#]+\s*""")
 _TESTED = ("unique", "primary_key")
 
 
@@ -43,7 +40,7 @@ class Tie:
 
 
 def joined_columns(store: GraphStore, key: str) -> list[Tie]:
-    """Return the columns that any SQL compares for equality with a column in a join.
+    """Return the columns that any SQL compares for equality with a column, in a join, a filter or a MERGE.
 
     Raises:
         StoreError: the store could not be read.
@@ -54,17 +51,21 @@ def joined_columns(store: GraphStore, key: str) -> list[Tie]:
     jobs = {job.key: job for job in store.jobs({edge.job for edge in mine})}
     by_place: defaultdict[tuple[str, str], list[StoredEdge]] = defaultdict(list)
     for edge in into:
-        if _joins(edge) and edge.source != key and "#" in edge.source:
+        if _joins(edge) and "#" in edge.source and dataset_of(edge.source) != dataset_of(key):
             by_place[edge.job, edge.target].append(edge)
     found: dict[str, Tie] = {}
     for edge in mine:
         job = jobs.get(edge.job)
-        conditions = set(_conditions(job.sql if job else None, edge))
+        if job is None or job.sql is None:
+            continue
         for other in by_place[edge.job, edge.target]:
-            shared = conditions & set(_conditions(job.sql if job else None, other))
-            if shared and dataset_of(other.source) != dataset_of(key):
-                place = min(shared)
-                found.setdefault(other.source, Tie(other.source, key, "joined", proof_of(job, edge.job, [place])))
+            place = compared(job.sql, edge.spans, other.spans)
+            known = found.get(other.source)
+            if place is None or (known is not None and known.is_sure >= (not place.is_computed)):
+                continue
+            how = "compared with what is computed from it" if place.is_computed else "joined"
+            proof = proof_of(job, edge.job, [(place.start, place.end)])
+            found[other.source] = Tie(other.source, key, how, proof, not place.is_computed)
     return [found[column] for column in sorted(found)]
 
 
@@ -120,18 +121,9 @@ def named_like(
 def _joins(edge: StoredEdge) -> bool:
     return (
         edge.kind is EdgeKind.REFERENCES
-        and bool({Subtype.JOIN, Subtype.FILTER} & {*edge.subtypes})
+        and bool({Subtype.JOIN, Subtype.FILTER, Subtype.MERGE_MATCH} & {*edge.subtypes})
         and not edge.masking
     )
-
-
-def _conditions(sql: str | None, edge: StoredEdge) -> Iterator[tuple[int, int]]:
-    """Yield the places of the conditions that read a column and are an equality of two columns, or a name in USING."""
-    for chain in edge.spans if sql else ():
-        span = spans_of(chain)[0]
-        start, end = expression_around(sql or "", *span)
-        if _EQUALITY.fullmatch((sql or "")[start:end]) or (start, end) == span:
-            yield start, end
 
 
 def _place(path: str, names: tuple[str, ...]) -> int:

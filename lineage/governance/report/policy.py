@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from pathlib import Path
@@ -73,6 +74,11 @@ class Policy(BaseModel):
             if entry.fits(name, namespace, table, exposure):
                 return entry.verdict, entry
         return self.default, None
+
+    def unknown_classes(self, known: Collection[str]) -> list[str]:
+        """Return the patterns of classes that no known class matches, sorted: their entries decide nothing."""
+        patterns = {one for entry in self.policies for one in entry.classes if one.strip("*")}
+        return sorted(one for one in patterns if not any(_matches((one,), name) for name in known))
 
 
 def read_policy(path: Path) -> Policy:

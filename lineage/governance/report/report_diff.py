@@ -16,7 +16,7 @@ __all__ = ["ExposureChange", "changed_exposures", "read_saved_report"]
 
 @frozen(order=True)
 class ExposureChange:
-    """A column that a source reaches now and did not before, or whose exposure is another; None: it is not reached."""
+    """A column that a source is or reaches now and did not before, or whose exposure is another; None: it is gone."""
 
     source: str
     column: str
@@ -65,5 +65,5 @@ def _exposures(saved: Any) -> dict[tuple[str, str], str]:
     return {
         (source["name"], one["name"]): EXPOSURES[EXPOSURES.index(one["exposure"])].value
         for source in saved["sources"]
-        for one in source["reached"]
+        for one in (source["own"], *source["reached"])
     }

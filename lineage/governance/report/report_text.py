@@ -54,7 +54,9 @@ def summary_sentences(report: PiiReport) -> list[str]:
         if reached
         else "The values reach no other column that is known."
     )
-    protected = {one.key: one.protection for _, one in report.rows if one.protection.is_masked}
+    # A column that also shows a value without a mask is not masked.
+    bare = {one.key for _, one in report.rows if one.exposure is not Exposure.MASKED and not one.protection.is_masked}
+    protected = {one.key: one.protection for _, one in report.rows if one.protection.is_masked and one.key not in bare}
     if protected:
         unknown = sum(any(mask.roles is None for mask in one.masks) for one in protected.values())
         for_whom = f"; of {unknown:,}, for whom is not known" if unknown else ""

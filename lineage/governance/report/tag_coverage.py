@@ -75,11 +75,14 @@ def tag_coverage(
     """
     nearest: dict[str, Holder] = {}
     classes: defaultdict[str, set[str]] = defaultdict(set)
+    bare: set[str] = set()  # shows a value that no mask is on, whatever masks are on others
     for source, holder in report.rows:
         if holder.exposure in _SHOWING and holder.kind in ("table", "view"):
             names = {one.name for one in source.tags}
             own = {one.name for one in classification.tags.get(holder.key, ())}
             classes[holder.key] |= _meeting(names, own, rules)
+            if not holder.protection.is_masked:
+                bare.add(holder.key)
             if holder.key not in nearest or holder.hops < nearest[holder.key].hops:
                 nearest[holder.key] = holder
     policies = load_warehouse_policies(store, nearest)
@@ -90,7 +93,7 @@ def tag_coverage(
     counts: defaultdict[int, Counter[str]] = defaultdict(Counter)
     for key, holder in nearest.items():
         there = {class_of_tag(one) for one in policies.tags(key)}
-        has_tag, has_mask = classes[key] <= there, holder.protection.is_masked
+        has_tag, has_mask = classes[key] <= there, key not in bare
         counts[holder.hops].update(columns=1, tagged=has_tag, masked=has_mask)
         if has_tag and has_mask:
             continue

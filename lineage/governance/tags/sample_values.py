@@ -100,14 +100,17 @@ def _read_file(store: GraphStore, file: Path, values: dict[str, set[str]], probl
     except NameLookupError as error:
         problems.append(f"{file.name}: {error}")
         return
-    known = {one.display_path.lower(): one.key for one in store.columns([table.key])}
+    columns = store.columns([table.key])
+    known = {one.display_path.lower(): one.key for one in columns}
+    exactly = {one.display_path: one.key for one in columns}  # "Mail" and mail are two columns
     try:
         with file.open(encoding="utf-8-sig", newline="") as text:
             rows = csv.reader(text)
             head = next(rows, None)
             if head is None:
                 raise GovernanceFileError(str(file), 1, 1, "it is empty: the first line names the columns")
-            keys = [known.get(name.strip().lower()) for name in head]
+            names = [name.strip() for name in head]
+            keys = [exactly.get(name) or known.get(name.lower()) for name in names]
             unknown = [name for name, key in zip(head, keys, strict=True) if key is None]
             problems += (f"{file.name}: {table.name} has no column {name!r}" for name in unknown)
             for key, value in _cells(keys, islice(rows, _MOST_ROWS)):

@@ -56,6 +56,9 @@ def classify(store: GraphStore, rules: ClassRules) -> Classification:
     names = {ANY_CLASS, *rules.classes, *(one.name for one in stated)}
     described = {one.key: one for one in store.tagged_columns()}
     known = described | {one.key: one for one in store.columns_by_key({one.column for one in stated})}
+    dropped = {one.key for one in store.datasets({one.dataset for one in known.values()}) if one.dropped_at is not None}
+    known = {key: one for key, one in known.items() if one.dataset not in dropped}
+    described = {key: one for key, one in described.items() if key in known}
     by_column: defaultdict[str, list[StoredTag]] = defaultdict(list)
     pending = []
     for tag in stated:

@@ -114,6 +114,8 @@ class BatchDatasets:
     def add_output(self, target: str, statement: StatementLineage, later: LaterNames, text: str) -> None:
         """Add the columns that a statement writes to its target; `text` is the statement's."""
         dataset = self._dataset(target)
+        if statement.target_kind is DatasetKind.FILE:  # a relative path is written as a table's name is
+            dataset.kind = DatasetKind.FILE
         if statement.defines:
             dataset.kind = statement.target_kind
             if dataset.is_ended or _REPLACES.match(text):

@@ -40,7 +40,7 @@ def use_of(
 def _reads(statement: StatementLineage, later: LaterNames, key_of: Callable[[str], str]) -> tuple[str, ...]:
     keys = {name: key_of(later.table(name)) for name in statement.sources}
     reads = dict.fromkeys(keys.values())
-    for table, column in {edge.source: None for edge in statement.edges}:
+    for table, column in dict.fromkeys((*(edge.source for edge in statement.edges), *statement.returned)):
         if table is not None and column != _STAR:
             key = keys.get(table) or key_of(later.table(table))
             if not is_gone(path := later.column(table, column)):

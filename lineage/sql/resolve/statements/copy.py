@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from sqlglot import exp
 
 from lineage.model.diagnostics import DiagnosticCode, Severity
@@ -29,8 +27,8 @@ def copy(resolver: Resolver, tree: exp.Expr) -> Outcome:
     places = _places(tree)
     inner = tree.this.this if isinstance(tree.this, exp.Schema | exp.Subquery) else tree.this
     if not tree.args.get("kind"):
-        listed_columns = tree.this.expressions if isinstance(tree.this, exp.Schema) else ()
-        return _unload(resolver, _selected(inner, listed_columns), places)
+        listed_only = isinstance(tree.this, exp.Schema) and isinstance(inner, exp.Table)
+        return _unload(resolver, _selected(tree.this) if listed_only else inner, places)
     if not isinstance(inner, exp.Table):
         return Outcome("COPY")
     if not isinstance(inner.this, exp.Identifier):  # COPY INTO @stage FROM (query | table)
@@ -74,17 +72,16 @@ def _places(tree: exp.Expr) -> list[exp.Expr]:
     return places
 
 
-def _selected(table: exp.Expr, columns: Sequence[exp.Expr]) -> exp.Expr:
-    """Return the query of these columns of a table; the table itself if none is named."""
-    if not columns:
-        return table
-    return exp.select(*(exp.Column(this=one.copy()) for one in columns), copy=False).from_(table, copy=False)
-
-
 def _unload(resolver: Resolver, inner: exp.Expr, places: list[exp.Expr]) -> Outcome:
     path = _path(places[0]) if places and not _is_stream(places[0]) else None
     outcome = Outcome("COPY", path, target_kind=DatasetKind.FILE)
     return _from_relation(resolver, outcome, inner)
+
+
+def _selected(named: exp.Schema) -> exp.Select:
+    """Return the query that `COPY t (a, b) TO …` stands for."""
+    columns = [exp.Column(this=one.this if isinstance(one, exp.ColumnDef) else one) for one in named.expressions]
+    return exp.Select(expressions=columns, from_=exp.From(this=named.this))
 
 
 def _from_relation(resolver: Resolver, outcome: Outcome, source: exp.Expr) -> Outcome:

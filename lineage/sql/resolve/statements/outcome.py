@@ -9,7 +9,7 @@ from typing import TypeAlias
 from sqlglot import exp
 
 from lineage.model.names import ColumnPath
-from lineage.model.statement import ColumnSchema, DatasetKind, TableChange
+from lineage.model.statement import ColumnRef, ColumnSchema, DatasetKind, TableChange
 from lineage.sql.resolve.relations import FieldPath, Relation, RowSources, Sources
 from lineage.sql.resolve.resolver import Resolver
 
@@ -24,7 +24,7 @@ class Outcome:
     `assigned` has the variables that expressions of the statement assign. `others` is what the statement writes besides
     (INSERT ALL, a data-modifying CTE). `opens` are the relations of a `*` among the columns. `spells`: the statement
     sets the spelling of an existing target. `swapped` has the schema and relation of the table that changes places with
-    the target.
+    the target. `returned` are the columns that RETURNING shows the client.
     """
 
     operation: str
@@ -44,6 +44,7 @@ class Outcome:
     opens: list[Relation] = field(default_factory=list)
     spells: bool = False
     swapped: Outcome | None = None
+    returned: tuple[ColumnRef, ...] = ()
 
     @property
     def adds_to_temporary(self) -> bool:

@@ -38,7 +38,7 @@ addresses is none (masked).
 """
 
 
-_DECRYPTS = re.compile("decrypt|detokeni[sz]e", re.IGNORECASE)
+_DECRYPTS = re.compile("decrypt|detokeni[sz]e|unmask", re.IGNORECASE)
 
 
 class ValueEffects(Protocol):

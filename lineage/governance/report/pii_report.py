@@ -440,19 +440,18 @@ def _blind_spots(
         yield BlindSpot("pending tags", f"of columns that are not known: {len(classification.pending):,}")
 
 
-_DECRYPTS = re.compile(r"(?:decrypt|detokeni[sz]e|unmask)\w*\s*\(", re.IGNORECASE)
-"""A call that gives back what a mask has hidden; of which mask, its arguments do not say."""
-_DECRYPTS_AGAIN = re.compile(_DECRYPTS.pattern + r".*(?:encrypt|tokeni[sz]e)", re.IGNORECASE | re.DOTALL)
+_DECRYPTS_AGAIN = re.compile(
+    r"(?:decrypt|detokeni[sz]e|unmask)\w*\s*\(.*(?:encrypt|tokeni[sz]e)", re.IGNORECASE | re.DOTALL
+)
+"""An expression that masks a value, and gives back at once what a mask has hidden; of which, it does not say."""
 
 
 def _is_decrypted(holder: Holder) -> bool:
-    """Return whether a column counts as masked, though a function decrypts the value behind its mask."""
-    masks = [number for number, step in enumerate(holder.path) if step.exposure is Exposure.MASKED]
-    if holder.exposure is not Exposure.MASKED or not masks:
-        return False
-    first, *behind = holder.path[masks[0] :]
-    again = any(_DECRYPTS.search(text) for step in behind for text in step.proof.sql)
-    return again or any(_DECRYPTS_AGAIN.search(text) for text in first.proof.sql)
+    """Return whether a column counts as masked by an expression that decrypts, too."""
+    masks = (step for step in holder.path if step.exposure is Exposure.MASKED)
+    return holder.exposure is Exposure.MASKED and any(
+        _DECRYPTS_AGAIN.search(text) for step in masks for text in step.proof.sql
+    )
 
 
 def _is_unseen(step: ProvenStep, facts: ReportFacts) -> bool:

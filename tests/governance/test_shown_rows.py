@@ -59,8 +59,12 @@ def test_access_counts_what_a_statement_shows(tmp_path: Path, dialect: str, show
 
 def test_a_file_of_a_relative_path_is_no_table(tmp_path: Path) -> None:
     store = ("--store", tmp_path / "l.db")
-    (tmp_path / "a.sql").write_text(_SCHEMA + "\n\\copy crm.people to 'people.csv' csv\n")
+    copies = "\n\\copy crm.people to 'people.csv' csv\ncopy crm.people to '/out/people.csv';"
+    (tmp_path / "a.sql").write_text(_SCHEMA + copies)
     assert lineage("ingest", "sql", tmp_path / "a.sql", "-d", "postgres", *store).code == 0
     plan = lineage("pii", "erase-plan", "crm.people.email", "--key", "crm.people.id", "--json", *store).json
     assert [one["table"] for one in plan["steps"]] == ["crm.people"]
-    assert [(one["table"], one["why"]) for one in plan["out_of_reach"]] == [("people.csv", "it is a file")]
+    assert [(one["table"], one["why"]) for one in plan["out_of_reach"]] == [
+        ("/out/people.csv", "it is a file"),
+        ("people.csv", "it is a file"),
+    ]

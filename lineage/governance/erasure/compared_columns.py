@@ -12,7 +12,7 @@ from lineage.frozen import frozen
 from lineage.model.influence.evidence import Chain, spans_of
 from lineage.model.text.expression_text import expression_around
 
-__all__ = ["Comparison", "compared"]
+__all__ = ["ComparedColumns", "compared"]
 
 _LONGEST = 300
 """Columns that are farther from each other are in different conditions."""
@@ -32,7 +32,7 @@ _NAMES = re.compile(r"(?:\bUSING\s*\([^()]*|\bNATURAL\s+(?:\w+\s+)*JOIN\s*)$", r
 
 
 @frozen(order=True)
-class Comparison:
+class ComparedColumns:
     """The place of a condition; it `is_computed` if it compares something that is computed from the columns."""
 
     is_computed: bool
@@ -40,14 +40,14 @@ class Comparison:
     end: int
 
 
-def compared(sql: str, mine: Iterable[Chain], others: Iterable[Chain]) -> Comparison | None:
+def compared(sql: str, mine: Iterable[Chain], others: Iterable[Chain]) -> ComparedColumns | None:
     """Return the condition that compares two columns, by where a statement reads them; None if there is none.
 
     >>> sql = "SELECT 1 FROM a JOIN b ON a.x = b.y::text AND f(a.z) = b.w"
     >>> places = [(sql.index(name), sql.index(name) + 3) for name in ("a.x", "b.y", "a.z", "b.w")]
     >>> [compared(sql, [one], [other]) for one, other in zip(places, places[1:])]
     ... # doctest: +NORMALIZE_WHITESPACE
-    [Comparison(is_computed=False, start=26, end=35), None, Comparison(is_computed=True, start=48, end=58)]
+    [ComparedColumns(is_computed=False, start=26, end=35), None, ComparedColumns(is_computed=True, start=48, end=58)]
     """
     there = [place for chain in others for place in _places(sql, chain)]
     here = [place for chain in mine for place in _places(sql, chain)]
@@ -63,21 +63,21 @@ def _places(sql: str, chain: Chain) -> Iterator[tuple[int, int, bool]]:
         is_computed |= expression_around(sql, start, end) != (start, end)
 
 
-def _condition(sql: str, one: tuple[int, int, bool], other: tuple[int, int, bool]) -> Comparison | None:
+def _condition(sql: str, one: tuple[int, int, bool], other: tuple[int, int, bool]) -> ComparedColumns | None:
     (_, left, _), (right, _, _) = first, last = sorted((one, other))
     start, end, is_computed = first[0], last[1], first[2] or last[2]
     if first[:2] == last[:2]:
-        return Comparison(is_computed, start, end) if _NAMES.search(sql, 0, start) else None
+        return ComparedColumns(is_computed, start, end) if _NAMES.search(sql, 0, start) else None
     if not left <= right <= left + _LONGEST:
         return None
     between = sql[left:right]
     if _QUERY.fullmatch(between):
         is_listed = sql[:start].rstrip().endswith(",")  # (a, b) IN (SELECT x, y): only a is the first
-        return None if is_listed else Comparison(is_computed or not _is_bare(sql, start), start, end)
+        return None if is_listed else ComparedColumns(is_computed or not _is_bare(sql, start), start, end)
     if _BREAKS.search(between) or not re.search(_EQUALS, between, re.I):
         return None
     is_plain = _PLAIN.fullmatch(between) and _is_bare(sql, start) and not _OPERATOR.match(sql, end)
-    return Comparison(is_computed or not is_plain, start, end)
+    return ComparedColumns(is_computed or not is_plain, start, end)
 
 
 def _is_bare(sql: str, start: int) -> bool:

@@ -315,8 +315,10 @@ class _Planner:
         return self._datasets[table].kind
 
     def _table(self, table: str) -> str:
-        """Return the name of a table as SQL takes it: a part that is no plain name is quoted."""
+        """Return the name of a table as SQL takes it: a part that is no plain name is quoted; a file has its path."""
         stored = self._datasets[table]
+        if stored.kind in _NO_ROWS:
+            return stored.display_name
         return quoted_table(stored.display_name, stored.dialect)
 
     def _path(self, column: str) -> str:

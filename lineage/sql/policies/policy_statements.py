@@ -31,10 +31,13 @@ from lineage.sql.resolve.calls.functions import FunctionEffects
 __all__ = ["policy_statements"]
 
 _HEADS = frozenset(("CREATE", "ALTER", "DROP", "GRANT", "REVOKE", "DENY"))
+_ONLY_REPORTED = frozenset(("SECURITY", "SET", "UNSET", "ADD"))
+"""SECURITY LABEL … 'MASKED WITH …' (PostgreSQL Anonymizer), SET TAG ON … (Databricks), ADD SENSITIVITY …."""
+_BIGQUERY_GRANT = re.compile(r"(?:grant|revoke)\s+`roles/")
 _ABOUT = re.compile(
-    r"\b(?:polic(?:y|ies)|mask(?:ed|ing)?|unmask|tags?|row\s+(?:level|filter)|grant|revoke|deny|member)\b"
+    r"\b(?:polic(?:y|ies)|mask(?:ed|ing)?|unmask|tags?|row\s+(?:level|filter)|grant|revoke|deny|member|sensitivity)\b"
 )
-_BEGINNINGS = ("polic", "mask", "tag", "row", "grant", "revoke", "deny", "member")
+_BEGINNINGS = ("polic", "mask", "tag", "row", "grant", "revoke", "deny", "member", "sensitivity")
 """Looked for first: most definitions have none of them."""
 _ASKS_FOR_GROUP = re.compile(r"\b(?:is_account_group_member|is_member)\s*\(", re.I)
 _RETURN = re.compile(r"\bRETURN\s+(?!TABLE\b|NULL\b|ROW\b)", re.I)
@@ -50,7 +53,8 @@ def policy_statements(
     """Return what a statement says of policies, and what of it is not followed."""
     bodies = _Bodies(parsed.text, naming, functions, budget)
     tokens = parsed.tokens
-    if not tokens or tokens[0].text.upper() not in _HEADS:
+    head = tokens[0].text.split(maxsplit=1)[0].upper() if tokens else ""
+    if head not in _HEADS and head not in _ONLY_REPORTED:
         return (), None
     if parsed.step is not None and parsed.step.operation == "CREATE_FUNCTION":
         return tuple(_mask_function(parsed, naming, table_name, bodies)), None
@@ -58,8 +62,8 @@ def policy_statements(
     if not any(begin in said for begin in _BEGINNINGS) or not _ABOUT.search(said):
         return (), None
     words = PolicyWords(tokens, naming, table_name)
-    found = tuple(_read(words, bodies))
-    if found or not _is_ours(words.words):
+    found = tuple(_read(words, bodies)) if head in _HEADS else ()
+    if found or not (_is_ours(words.words) or _BIGQUERY_GRANT.match(said)):
         return found, None
     message = "this statement about policies, tags or grants is not read: the reports on personal data miss it"
     return (), Diagnostic(DiagnosticCode.NOT_FOLLOWED, Severity.INFO, message, parsed.span)
@@ -89,6 +93,10 @@ class _Bodies:
 def _is_ours(words: Sequence[str]) -> bool:
     """Return whether a statement without effect in these reports would have one, if it were read."""
     head = words[:6]
+    if words[0] in _ONLY_REPORTED:
+        return words[:2] in (["SECURITY", "LABEL"], ["ADD", "SENSITIVITY"]) or words[1:3] == ["TAG", "ON"]
+    if words[0] == "ALTER" and words[1] in ("SCHEMA", "DATABASE", "CATALOG") and not {"TAG", "TAGS"}.isdisjoint(words):
+        return True  # all tables in it inherit the tag, and the mask that a tag has
     if words[0] in ("GRANT", "REVOKE", "DENY"):
         return "UNMASK" in head or ("TABLES" in words and not {"SELECT", "ALL"}.isdisjoint(head))
     return ("POLICY" in words and words[0] != "DROP" and not {"NETWORK", "PASSWORD", "SESSION"}.intersection(head)) or (
@@ -183,7 +191,7 @@ def _policy_of_table(words: PolicyWords, head: str | None) -> _Found:
     words.take("IF", "EXISTS")
     policy = words.name()
     table = words.table() if words.take("ON") else None
-    if table is None:
+    if table is None or "MATCH" in words.words:  # Databricks' policies are for columns that have a tag
         return
     if head == "DROP":
         yield PolicyStatement(PolicyAct.UNSET_ROWS, table, policy=policy)

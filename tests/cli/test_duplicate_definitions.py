@@ -57,3 +57,24 @@ def test_what_is_no_second_definition(tmp_path: Path) -> None:
     }
     assert codes(tmp_path, more) == []
     assert codes(tmp_path, {}, "--namespace", "postgres://elsewhere:5432") == []
+
+
+FIRST, AGAIN = "CREATE TABLE s.c AS SELECT a FROM s.t;", "CREATE TABLE IF NOT EXISTS s.c AS SELECT b FROM s.u;"
+
+
+@pytest.mark.parametrize(
+    ("sql", "is_said"),
+    [
+        (FIRST + AGAIN, True),
+        ("CREATE TABLE s.c (a int);" + AGAIN, True),
+        (AGAIN, False),
+        (FIRST + "DROP TABLE s.c;" + AGAIN, False),
+        (FIRST + "ALTER TABLE s.c RENAME TO d;" + AGAIN, False),
+        (FIRST + "CREATE TABLE IF NOT EXISTS s.c (a int);", False),
+        (AGAIN + "INSERT INTO s.c (b) SELECT a FROM s.t;", False),
+    ],
+)
+def test_what_if_not_exists_leaves_is_said_after_an_edit_too(tmp_path: Path, sql: str, is_said: bool) -> None:
+    for text in (sql, sql + "CREATE VIEW s.w AS SELECT 1 AS one;", sql):
+        found = codes(tmp_path, {"m/one.sql": text, "m/two.sql": "CREATE VIEW s.x AS SELECT a FROM s.y"})
+        assert [code for _, code, _ in found] == ["DEFINED_TWICE"] * is_said

@@ -1,20 +1,25 @@
-"""Files that define the same table or view: the lineage of both is kept, with a diagnostic."""
+"""Files and statements that define the same table or view: the lineage of both is kept, with a diagnostic."""
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 
 from lineage.model.batch import JobKind, file_of_job
 from lineage.model.diagnostics import Diagnostic, DiagnosticCode, Severity
-from lineage.model.statement import DatasetKind, StatementLineage
+from lineage.model.statement import ChangeKind, DatasetKind, StatementLineage
 from lineage.store.page_requests import JobFilter
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredJob
 from lineage_ingest.batch.renamed_tables import table_after
 
-__all__ = ["find_duplicate_definitions", "find_stored_definitions"]
+__all__ = ["find_duplicate_definitions", "find_idle_definitions", "find_stored_definitions"]
 
+_ENDS = (ChangeKind.DROP, ChangeKind.RENAME, ChangeKind.SWAP)
+_UNLESS_THERE = re.compile(r"\bif\s+not\s+exists\b", re.IGNORECASE)
+_HEAD = 100
+"""The part of a statement, in characters, in which IF NOT EXISTS stands."""
 _HINT = "if they are different tables, give their schemas (--default-schema) or their namespaces (--namespace)"
 
 
@@ -42,6 +47,23 @@ def find_duplicate_definitions(
                 file,
                 _duplicate(by_file[file], f"{name} is defined in {sources[file]} and in {rest}"),
             )
+
+
+def find_idle_definitions(statements: Iterable[StatementLineage], text: str) -> Iterator[Diagnostic]:
+    """Yield a diagnostic for each CREATE … IF NOT EXISTS of a file that finds what the file has made before.
+
+    It makes nothing then, which the file alone does not prove: a statement between may have failed.
+    """
+    made: set[str] = set()
+    for statement in statements:
+        made -= {change.table for change in statement.changes if change.kind in _ENDS}
+        name, span = table_after(statement), statement.span
+        if name is None or span is None or not _is_permanent(statement):
+            continue
+        if name in made and statement.sources and _UNLESS_THERE.search(text, span.start, span.start + _HEAD):
+            message = f"{name} is created before in this file: IF NOT EXISTS leaves it, and the lineage of both is kept"
+            yield Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message, span, "remove one of them")
+        made.add(name)
 
 
 def find_stored_definitions(

@@ -27,7 +27,11 @@ from lineage_ingest.batch.builder import BatchBuilder, FileOrigin, of_files
 from lineage_ingest.batch.observed_time import observed_time
 from lineage_ingest.live_database.verification.file_verification import FileVerification
 from lineage_ingest.live_database.verification.view_comparison import VerificationReport
-from lineage_ingest.sql_files.duplicates import find_duplicate_definitions, find_stored_definitions
+from lineage_ingest.sql_files.duplicates import (
+    find_duplicate_definitions,
+    find_idle_definitions,
+    find_stored_definitions,
+)
 from lineage_ingest.sql_files.files.discovery import NoSqlFilesError
 from lineage_ingest.sql_files.files.sources import Sources, read_sources
 from lineage_ingest.sql_files.retirement import GoneFiles, GoneFilesError, find_gone_files, notices
@@ -222,6 +226,8 @@ def _resolve(
             builder.add_diagnostic(file.name, problem)
         if file.readable:
             builder.add_file(file.name, file.text, by_file[file.name])
+            for problem in find_idle_definitions(by_file[file.name], file.text):
+                builder.add_diagnostic(file.name, problem)
     names = {file.name: file.source for file in sources.files}
     for name, problem in find_duplicate_definitions(by_file, names):
         builder.add_diagnostic(name, problem)

@@ -26,7 +26,7 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import AppliedChanges
 from lineage_ingest.batch.builder import BatchBuilder, FileOrigin, of_files
 from lineage_ingest.batch.star_expansion import expand_stars
-from lineage_ingest.sql_files.duplicates import find_stored_definitions
+from lineage_ingest.sql_files.duplicates import find_idle_definitions, find_stored_definitions
 from lineage_ingest.sql_files.files.sources import Sources
 from lineage_ingest.sql_files.retirement import GoneFiles, find_gone_files, notices
 from lineage_ingest.sql_files.saved.known_files import (
@@ -200,6 +200,8 @@ class EditedFiles:
         problems = builder.diagnostics
         by_name = {file.name: file.source for file in self._sources.files}
         if next(find_stored_definitions(self._store, builder.definitions(), by_name, self._sources.keys), None):
+            return None
+        if any(any(find_idle_definitions(listed, self._texts[name])) for name, listed in found.statements.items()):
             return None
         batch = builder.batch("sql", source, content, time.perf_counter() - began)
         if batch.changes or len(batch.diagnostics) != len(problems) or any(one.file_key is None for one in problems):

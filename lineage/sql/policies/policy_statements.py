@@ -53,7 +53,7 @@ def policy_statements(
     """Return what a statement says of policies, and what of it is not followed."""
     bodies = _Bodies(parsed.text, naming, functions, budget)
     tokens = parsed.tokens
-    head = tokens[0].text.split(maxsplit=1)[0].upper() if tokens else ""
+    head = next(iter(tokens[0].text.split(maxsplit=1)), "").upper() if tokens else ""  # a token may have no text
     if head not in _HEADS and head not in _ONLY_REPORTED:
         return (), None
     if parsed.step is not None and parsed.step.operation == "CREATE_FUNCTION":

@@ -38,7 +38,7 @@ class Definition:
     `session`: the table exists in one session only (`TEMP`) and is not visible outside. `made_by` is the statement
     that creates the table, `until` the one from which on the name no longer means it; `renamed`: it has another name
     from there on. `view`: it stores no rows. `replaces`: it replaces what has its name (OR REPLACE). `empty`: it is
-    created without a query. `empties`: no row is left.
+    created without a query. `empties`: no row is left. `outside`: its rows are in files that it names, or on a server.
     """
 
     name: str
@@ -53,6 +53,7 @@ class Definition:
     replaces: bool = False
     empty: bool = False
     empties: bool = False
+    outside: bool = False
 
     def moved(self, index: int) -> Definition:
         """Return the definition with its text at another position of the script; no other text may change it."""
@@ -98,14 +99,18 @@ def _definition_by_create(tree: exp.Create, identifiers: Identifiers, naming: Na
         view=str(tree.args.get("kind")).upper() == "VIEW" and not _is_stored(tree),
         replaces=bool(tree.args.get("replace")),
         empty=tree.args.get("expression") is None and tree.args.get("clone") is None,
+        outside=_has_property(tree, exp.ExternalProperty),
     )
 
 
 def _is_stored(view: exp.Create) -> bool:
     """Return whether a view stores its rows (is materialized) or writes them to a table."""
-    properties = view.args.get("properties")
-    stored = (exp.MaterializedProperty, exp.ToTableProperty)
-    return properties is not None and any(isinstance(item, stored) for item in properties.expressions)
+    return _has_property(view, exp.MaterializedProperty, exp.ToTableProperty)
+
+
+def _has_property(tree: exp.Create, *kinds: type[exp.Property]) -> bool:
+    properties = tree.args.get("properties")
+    return properties is not None and any(isinstance(item, kinds) for item in properties.expressions)
 
 
 def _definition_by_alter(

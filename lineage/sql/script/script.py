@@ -508,6 +508,8 @@ class Script:
         start = max(emptied, default=position)
         additions = changes[bisect_right(changes, start) : bisect_left(changes, use)]
         self._note_unfilled(name, use, (position, *additions))
+        if definition.outside:
+            self._unfilled[use][name] = True
         known = self._contents.count_merged(start, additions)
         additions = [*additions[:known], *(one for one in additions[known:] if self.require(one, name, use))]
         additions += self._from_earlier_runs(made, changes, use)

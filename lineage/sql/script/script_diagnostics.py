@@ -56,9 +56,9 @@ def with_doubtful_content(
         problem = Diagnostic(
             DiagnosticCode.UNKNOWN_TABLE,
             Severity.WARNING,
-            f"the content of {name} is not fully known: what fills it was not fully resolved",
+            f"the content of {name} is not fully known: it is outside, or what fills it was not fully resolved",
             statement.span,
-            "see the diagnostics of the statements before",
+            "see the statements before and their diagnostics",
         )
         statement = statement.in_doubt(problem)
     if any(found.code is DiagnosticCode.AMBIGUOUS_COLUMN for found in statement.diagnostics):

@@ -81,6 +81,13 @@ def test_no_clause_is_named_for_what_changes_upstream(tmp_path: Path) -> None:
     assert {table.title: table.clauses for table in (*found.edited, *found.affected)} == {"v": ("WHERE",), "w": ()}
 
 
+def test_the_order_of_rows_alone_is_a_reason_of_the_table(tmp_path: Path) -> None:
+    found = _diff(tmp_path, "select a from t order by b", "select a from t order by c")
+    (table,) = found.edited
+    effects = {str(effect) for column in table.columns for effect in column.effects}
+    assert (str(table.effect), table.reasons, effects) == ("changed", ("the order of its rows",), {"cosmetic"})
+
+
 def test_some_columns_are_not_all(tmp_path: Path) -> None:
     """Of a table whose definition is not edited, only the columns to which something happens are listed."""
     view = "select a, b, c + {} as c, c * {} as d from t; create view w as select a, c, d from v"

@@ -126,11 +126,11 @@ def test_a_store_of_an_earlier_version_is_migrated(tmp_path: Path, monkeypatch: 
     path = tmp_path / "store.db"
     with open_store(path) as store:
         store.apply(batch(view("v", "a.x -> v.x", at=1)))
-    later = {**migrations(), 2: "CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT"}
+    later = {**migrations(), SCHEMA_VERSION + 1: "CREATE TABLE later (id INTEGER PRIMARY KEY) STRICT"}
     monkeypatch.setattr("lineage.store.sqlite.files.migrations", lambda: later)
-    monkeypatch.setattr("lineage.store.sqlite.backend.SCHEMA_VERSION", 2)
+    monkeypatch.setattr("lineage.store.sqlite.backend.SCHEMA_VERSION", SCHEMA_VERSION + 1)
     with open_store(path) as store:
-        assert store.schema_version == 2
+        assert store.schema_version == SCHEMA_VERSION + 1
         assert live(store) == ["a.x -> v.x"]
     with closing(SqliteConnection(path, read_only=True)) as connection:
         assert connection.value("SELECT count(*) FROM later") == 0

@@ -66,6 +66,8 @@ FIRST, AGAIN = "CREATE TABLE s.c AS SELECT a FROM s.t;", "CREATE TABLE IF NOT EX
     ("sql", "is_said"),
     [
         (FIRST + AGAIN, True),
+        (FIRST + f"/* {'why ' * 60} */ {AGAIN}", True),
+        (FIRST + "INSERT INTO s.c SELECT a FROM s.t;", False),
         ("CREATE TABLE s.c (a int);" + AGAIN, True),
         (AGAIN, False),
         (FIRST + "DROP TABLE s.c;" + AGAIN, False),

@@ -71,7 +71,7 @@ def test_a_scan_without_samples_keeps_what_they_said(store: Path, tmp_path: Path
     ("name", "text", "code", "said"),
     [
         ("crm.nobody.csv", "a\n1\n", 0, "not used: crm.nobody.csv: "),
-        ("crm.people.csv", "contact,salary\n1,2\n", 0, "crm.people has no column 'salary'"),
+        ("crm.people.csv", "contact,salary\n1,2\n", 0, "no column of crm.people has the name in field 2 of its"),
         ("crm.people.csv", "", 1, "the first line names the columns"),
         ("crm.people.txt", "contact\n", 0, "no CSV file in it"),
     ],
@@ -82,6 +82,23 @@ def test_what_cannot_be_used_is_said(store: Path, tmp_path: Path, name: str, tex
     (folder / name).write_text(text)
     done = lineage("tag", "scan", "--samples", folder, "--store", store)
     assert (done.code, said in " ".join(done.err.split())) == (code, True), done.err
+
+
+def test_a_file_without_names_of_columns_shows_no_value(store: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "samples"
+    folder.mkdir()
+    (folder / "crm.people.csv").write_text("+49 30 90182010,ana@example.com\n" * 20)
+    done = lineage("tag", "scan", "--samples", folder, "--store", store)
+    assert "no column of crm.people has the name in fields 1, 2 of its first line" in " ".join(done.err.split())
+    assert "ana@" not in done.out + done.err
+    assert "90182" not in done.out + done.err
+
+
+def test_a_class_is_counted_once_for_a_column(store: Path, tmp_path: Path) -> None:
+    values = VALUES | {"email": [f"person{number}@example.com" for number in range(20)]}
+    done = lineage("tag", "scan", "--samples", sampled(tmp_path / "samples", values), "--store", store)
+    assert "3 columns of 5 tagged" in done.err
+    assert "email 2, phone 1" in " ".join(done.err.split())
 
 
 def test_a_wrong_check_is_an_error(store: Path, tmp_path: Path) -> None:

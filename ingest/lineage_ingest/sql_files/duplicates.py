@@ -17,9 +17,7 @@ from lineage_ingest.batch.renamed_tables import table_after
 __all__ = ["find_duplicate_definitions", "find_idle_definitions", "find_stored_definitions"]
 
 _ENDS = (ChangeKind.DROP, ChangeKind.RENAME, ChangeKind.SWAP)
-_UNLESS_THERE = re.compile(r"\bif\s+not\s+exists\b", re.IGNORECASE)
-_HEAD = 100
-"""The part of a statement, in characters, in which IF NOT EXISTS stands."""
+_UNLESS_THERE = re.compile(r"\bcreate\b[^();]*?\bif\s+not\s+exists\b", re.IGNORECASE)
 _HINT = "if they are different tables, give their schemas (--default-schema) or their namespaces (--namespace)"
 
 
@@ -60,7 +58,7 @@ def find_idle_definitions(statements: Iterable[StatementLineage], text: str) -> 
         name, span = table_after(statement), statement.span
         if name is None or span is None or not _is_permanent(statement):
             continue
-        if name in made and statement.sources and _UNLESS_THERE.search(text, span.start, span.start + _HEAD):
+        if name in made and statement.sources and _UNLESS_THERE.search(text, span.start, span.end):
             message = f"{name} is created before in this file: IF NOT EXISTS leaves it, and the lineage of both is kept"
             yield Diagnostic(DiagnosticCode.DEFINED_TWICE, Severity.WARNING, message, span, "remove one of them")
         made.add(name)

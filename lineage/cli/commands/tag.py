@@ -246,7 +246,10 @@ def scan(
         names = names_of(opened, {one.column for one in tags})
     if dry_run or not output.is_for_people:
         print_listing(_COLUMNS, [_row(names[one.column], one) for one in sorted(tags)], output, _LOOK)
-    counts = ", ".join(f"{name} {number:,}" for name, number in sorted(Counter(one.name for one in tags).items()))
+    counts = ", ".join(
+        f"{name} {number:,}"
+        for name, number in sorted(Counter(name for _, name in {(one.column, one.name) for one in tags}).items())
+    )
     done = "would be tagged" if dry_run else f"tagged ({changed:,} changed, {gone:,} removed)"
     note(f"{counted(len({one.column for one in tags}), 'column')} of {len(columns):,} {done}: {counts or 'none'}")
 

@@ -16,6 +16,7 @@ from lineage.frozen import frozen
 from lineage.governance.tags.rules import ClassRules
 from lineage.governance.tags.value_checks import value_check
 from lineage.governance.yaml_files import GovernanceFileError
+from lineage.model.text.name_lists import name_list
 from lineage.store.protocol import GraphStore
 from lineage.store.values import StoredTag
 from lineage.traversal import NameLookupError, resolve_table
@@ -111,8 +112,10 @@ def _read_file(store: GraphStore, file: Path, values: dict[str, set[str]], probl
                 raise GovernanceFileError(str(file), 1, 1, "it is empty: the first line names the columns")
             names = [name.strip() for name in head]
             keys = [exactly.get(name) or known.get(name.lower()) for name in names]
-            unknown = [name for name, key in zip(head, keys, strict=True) if key is None]
-            problems += (f"{file.name}: {table.name} has no column {name!r}" for name in unknown)
+            if unknown := [str(place) for place, key in enumerate(keys, start=1) if key is None]:
+                # By place: without a header, the first line has values.
+                which = f"field{'s' if len(unknown) > 1 else ''} {name_list(unknown, 5)} of its first line"
+                problems.append(f"{file.name}: no column of {table.name} has the name in {which}")
             for key, value in _cells(keys, islice(rows, _MOST_ROWS)):
                 found = values.setdefault(key, set())
                 if len(found) < _MOST_VALUES:

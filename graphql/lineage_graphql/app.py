@@ -10,27 +10,27 @@ from collections.abc import AsyncGenerator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import asynccontextmanager
 
-from fastapi import FastAPI, Request
-from fastapi.middleware.trustedhost import TrustedHostMiddleware
-from fastapi.responses import JSONResponse, RedirectResponse
-from fastapi.telemetry import TelemetryConfig
+from starlette.applications import Starlette
+from starlette.middleware import Middleware
+from starlette.middleware.trustedhost import TrustedHostMiddleware
+from starlette.requests import Request
+from starlette.responses import RedirectResponse
+from starlette.routing import BaseRoute
 
-from lineage import __version__
 from lineage.store import GraphStore, open_store
-from lineage.store.errors import StoreFullError, StoreTimeoutError, StoreUnreachableError
 from lineage.traversal.adjacency import KeptGraph
 from lineage_graphql.access.authenticate import Authenticator
 from lineage_graphql.admission import Admission
-from lineage_graphql.errors import RefusedError, client_error
-from lineage_graphql.http.graphql_route import graphql_router
+from lineage_graphql.http.exception_handlers import EXCEPTION_HANDLERS
+from lineage_graphql.http.graphql_route import graphql_routes
 from lineage_graphql.http.middleware import Guard
-from lineage_graphql.http.openlineage_route import openlineage_router
-from lineage_graphql.http.operations import operations_router
-from lineage_graphql.http.pages.docs_route import docs_router
-from lineage_graphql.http.pages.editor_route import editor_router
-from lineage_graphql.http.pages.explorer_route import explorer_router
-from lineage_graphql.http.problems import problem, refusal_response
-from lineage_graphql.http.store_route import store_router
+from lineage_graphql.http.openlineage_route import openlineage_routes
+from lineage_graphql.http.operations import operations_routes
+from lineage_graphql.http.pages.docs_route import docs_routes
+from lineage_graphql.http.pages.editor_route import editor_routes
+from lineage_graphql.http.pages.explorer_route import explorer_routes
+from lineage_graphql.http.routes import TemplateRoute
+from lineage_graphql.http.store_route import store_routes
 from lineage_graphql.limits.trusted_documents import TrustedDocuments
 from lineage_graphql.monitoring.readiness import Readiness
 from lineage_graphql.schema.root import schema
@@ -44,14 +44,6 @@ _WRITERS = 4
 """Threads that write events. One is used, unless a database that hangs keeps it."""
 _ENDING_SECONDS = 2.0
 """Maximum seconds to wait for the store at the end, after the requests had their time."""
-# `Guard` creates the spans. FastAPI's own hold a URL's query string (a GraphQL document by GET) and exception messages.
-_NO_TELEMETRY: TelemetryConfig = {
-    "tracing": False,
-    "metrics": False,
-    "logs": False,
-    "operation_spans": False,
-    "auto_configure": False,
-}
 
 
 def _end(state: ServiceState, close: Callable[[], None] | None) -> None:
@@ -65,7 +57,7 @@ def _end(state: ServiceState, close: Callable[[], None] | None) -> None:
         close()
 
 
-def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
+def make_app(settings: Settings, store: GraphStore | None = None) -> Starlette:
     """Return the application; it opens the store of the settings unless one is given.
 
     Raises:
@@ -83,7 +75,7 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
     state = ServiceState(settings, opened, threads, writers, authenticator, documents, admission, readiness, graph)
 
     @asynccontextmanager
-    async def lifespan(_: FastAPI) -> AsyncGenerator[None]:
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
         opened.explore_beside(graph)
         graph.start()
         yield
@@ -96,60 +88,38 @@ def make_app(settings: Settings, store: GraphStore | None = None) -> FastAPI:
             logging.shutdown()
             os._exit(0)
 
-    app = FastAPI(
-        title="lineage",
-        version=__version__,
-        description="Column-level data lineage: GraphQL API and OpenLineage ingestion.",
+    app = Starlette(
+        routes=_routes(state),
+        middleware=_middleware(settings, authenticator),
+        exception_handlers=EXCEPTION_HANDLERS,
         lifespan=lifespan,
-        openapi_url=None,  # see `docs_router`
-        docs_url=None,
-        redoc_url=None,
-        telemetry=_NO_TELEMETRY,
     )
     app.state.lineage = state
+    return app
 
-    @app.exception_handler(RefusedError)
-    async def refused(_: Request, error: RefusedError) -> JSONResponse:
-        return refusal_response(error)
 
-    @app.exception_handler(StoreUnreachableError)
-    async def unreachable(_: Request, error: StoreUnreachableError) -> JSONResponse:
-        _LOGGER.warning("the store cannot be reached: %s", error)
-        said = client_error(error)
-        return problem(503, said.message if said else "", "try again later", headers={"Retry-After": "5"})
-
-    @app.exception_handler(StoreTimeoutError)
-    async def late(_: Request, error: StoreTimeoutError) -> JSONResponse:
-        _LOGGER.warning("the store did not answer in time: %s", error)
-        hint = "send it again: ingestion is idempotent"
-        return problem(503, "the store did not answer in time", hint, headers={"Retry-After": "5"})
-
-    @app.exception_handler(StoreFullError)
-    async def full(_: Request, error: StoreFullError) -> JSONResponse:
-        _LOGGER.error("%s; %s", error, error.hint)
-        return problem(507, "the store's disk is full", "free disk space and retry", headers={"Retry-After": "60"})
-
-    if documents is None:
-        app.include_router(explorer_router(offers_editor=state.offers_editor))
-    else:
-
-        @app.get("/", include_in_schema=False)
-        async def start() -> RedirectResponse:
-            """Redirect to the GraphQL endpoint: the explorer's documents are not among the trusted ones."""
-            return RedirectResponse("/graphql")
-
-    app.include_router(docs_router(state, app))
-    app.include_router(operations_router(state))
-    app.include_router(graphql_router(state), prefix="/graphql")
+def _routes(state: ServiceState) -> list[BaseRoute]:
+    described = [*operations_routes(state), *store_routes(state), *openlineage_routes(state)]
+    pages = docs_routes(state, described)
+    if state.documents is None:
+        pages += explorer_routes(offers_editor=state.offers_editor)
+    else:  # the explorer's documents are not among the trusted ones
+        pages.append(TemplateRoute("/", _redirect_to_graphql))
     if state.offers_editor:
-        app.include_router(editor_router())
-    app.include_router(store_router(state))
-    app.include_router(openlineage_router(state))
+        pages += editor_routes()
+    return [*graphql_routes(state), *described, *pages]
+
+
+def _middleware(settings: Settings, authenticator: Authenticator) -> list[Middleware]:
+    # Outermost: it sees the requests that others refuse.
+    layers = [Middleware(Guard, settings=settings, authenticator=authenticator)]
     if settings.on_loopback:
         # DNS rebinding: a page elsewhere can make a browser on this machine ask us under the page's own name.
         own = f"[{settings.host}]" if ":" in settings.host else settings.host
         names = ["localhost", "127.0.0.1", "[::1]", own]
-        app.add_middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False)
-    # Outermost: it sees the requests that others refuse.
-    app.add_middleware(Guard, settings=settings, authenticator=authenticator)
-    return app
+        layers.append(Middleware(TrustedHostMiddleware, allowed_hosts=names, www_redirect=False))
+    return layers
+
+
+async def _redirect_to_graphql(_: Request) -> RedirectResponse:
+    return RedirectResponse("/graphql")

@@ -10,7 +10,6 @@ from datetime import date, datetime
 from typing import Any, Generic, Protocol, TypeVar
 
 from strawberry.dataloader import DataLoader
-from strawberry.fastapi import BaseContext
 from strawberry.types import Info
 
 from lineage.governance.report.policy import Policy
@@ -198,7 +197,7 @@ class Loaders:
 
 
 @dataclass
-class Context(BaseContext):
+class Context:
     """The context of one request."""
 
     ask: Ask[Any]
@@ -208,12 +207,13 @@ class Context(BaseContext):
     read_only: bool = False
     documents: TrustedDocuments | None = None
     policy: Policy | None = None
+    connection_params: dict[str, Any] | None = None
+    """The first message of a WebSocket."""
     loaders: Loaders = field(init=False)
     reached: ReachedBudget = field(init=False)
 
     def __post_init__(self) -> None:
         """Create empty loaders: nothing is cached across requests."""
-        super().__init__()
         self.loaders = Loaders(self.ask)
         self.reached = ReachedBudget(self.limits.reached)
 

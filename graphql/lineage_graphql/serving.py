@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import uvicorn
-from fastapi import FastAPI
+from starlette.applications import Starlette
 
 from lineage.model.text.visible_text import VisibleFormatter
 from lineage.store import open_store
@@ -125,7 +125,7 @@ def _check_address(settings: Settings) -> None:
         raise AddressError(f"cannot listen on {where}: {error.strerror}", "see --host and --port") from error
 
 
-def make_worker() -> FastAPI:
+def make_worker() -> Starlette:
     """Return the application of a worker process, with the settings from the environment."""
     settings = Settings.model_validate_json(os.environ[_SETTINGS])
     set_up_logs(settings)
@@ -133,14 +133,13 @@ def make_worker() -> FastAPI:
     return _make(settings)
 
 
-def _make(settings: Settings) -> FastAPI:
+def _make(settings: Settings) -> Starlette:
     """Return the application, with the garbage collector tuned.
 
     A traversal allocates tens of thousands of lists and no cycles: collecting took a tenth of its time.
     """
     app = make_app(settings)
-    gc.collect()
-    gc.freeze()
+    gc.freeze()  # without a collection before: it would take longer than what it frees is worth
     gc.set_threshold(20_000, 10, 10)
     return app
 

@@ -12,7 +12,7 @@ import lineage as package
 from lineage.cli.registry import SUMMARIES, command_names, load_command
 from tests.cli.running import lineage
 
-HEAVY = ("duckdb", "fastapi", "apsw", "neo4j", "numpy", "pyarrow", "pydantic", "pyspark", "sqlglot", "strawberry")
+HEAVY = ("duckdb", "starlette", "apsw", "neo4j", "numpy", "pyarrow", "pydantic", "pyspark", "sqlglot", "strawberry")
 STORES = ("apsw", "neo4j", "numpy", "pyarrow")
 COMMAND = (
     "import sys; sys.argv = ['lineage', *{!r}]; from lineage.cli.main import run\ntry: run()\nexcept SystemExit: pass"
@@ -34,7 +34,7 @@ def loaded(program: str) -> set[str]:
         (COMMAND.format(["--help"]), HEAVY),
         (COMMAND.format(["--version"]), HEAVY),
         (COMMAND.format(["extract", "-d", "postgres", "-q", "SELECT a FROM t"]), STORES),
-        (COMMAND.format(["diff", "--help"]), ("fastapi", "apsw", "numpy", "pyarrow", "pyspark", "strawberry")),
+        (COMMAND.format(["diff", "--help"]), ("starlette", "apsw", "numpy", "pyarrow", "pyspark", "strawberry")),
         (COMMAND.format(["impact", "--help"]), ("apsw", "numpy", "pyarrow", "pyspark", "sqlglot", "strawberry")),
     ],
     ids=["import lineage", "--help", "--version", "extract", "diff --help", "impact --help"],

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from lineage.cli.store_options import LockTimeoutOption, StoreOption
+from lineage.garbage_collection import seldom_collecting
 from lineage.screen.listing import note
 from lineage_graphql.cli.token import TokensOption
 from lineage_graphql.installed import check_installed
@@ -69,17 +70,18 @@ def serve(
 
     lineage serve --host 0.0.0.0 --auth --store bolt://neo4j:7687
     """
-    check_installed("fastapi", "strawberry", "uvicorn")
-    from pydantic import ValidationError  # noqa: PLC0415
+    check_installed("starlette", "strawberry", "uvicorn")
+    with seldom_collecting():  # a tenth of the time until the first answer
+        from pydantic import ValidationError  # noqa: PLC0415
 
-    from lineage.governance.report.policy import read_policy  # noqa: PLC0415
-    from lineage.governance.yaml_files import GovernanceFileError  # noqa: PLC0415
-    from lineage_graphql.access.access_tokens import TokenFileError, default_token_path  # noqa: PLC0415
-    from lineage_graphql.access.jwt_settings import JwtSettings  # noqa: PLC0415
-    from lineage_graphql.limits.trusted_documents import TrustedDocumentsError  # noqa: PLC0415
-    from lineage_graphql.serving import UNREACHABLE, AddressError, UnsafeSettingsError  # noqa: PLC0415
-    from lineage_graphql.serving import serve as run  # noqa: PLC0415
-    from lineage_graphql.settings import Limits, Settings  # noqa: PLC0415
+        from lineage.governance.report.policy import read_policy  # noqa: PLC0415
+        from lineage.governance.yaml_files import GovernanceFileError  # noqa: PLC0415
+        from lineage_graphql.access.access_tokens import TokenFileError, default_token_path  # noqa: PLC0415
+        from lineage_graphql.access.jwt_settings import JwtSettings  # noqa: PLC0415
+        from lineage_graphql.limits.trusted_documents import TrustedDocumentsError  # noqa: PLC0415
+        from lineage_graphql.serving import UNREACHABLE, AddressError, UnsafeSettingsError  # noqa: PLC0415
+        from lineage_graphql.serving import serve as run  # noqa: PLC0415
+        from lineage_graphql.settings import Limits, Settings  # noqa: PLC0415
 
     if (oidc_issuer is None) != (oidc_audience is None):
         raise typer.BadParameter("give both --oidc-issuer and --oidc-audience", param_hint="--oidc-issuer")

@@ -8,12 +8,13 @@ from datetime import timedelta
 from typing import Any
 
 import msgspec
-from fastapi import Request, WebSocket
 from graphql import GraphQLError
-from starlette.requests import HTTPConnection
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute, WebSocketRoute
+from starlette.websockets import WebSocket
+from strawberry.asgi import GraphQL
 from strawberry.exceptions import ConnectionRejectionError
-from strawberry.fastapi import GraphQLRouter
 from strawberry.http import GraphQLRequestData, process_result
 from strawberry.types import ExecutionResult
 from strawberry.types.unset import UNSET
@@ -26,17 +27,37 @@ from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.http.abandoned import unless_abandoned
 from lineage_graphql.http.pages.editor_route import editor_page
 from lineage_graphql.http.problems import STATUS
+from lineage_graphql.http.routes import TemplateRoute
 from lineage_graphql.monitoring.metrics import REFUSALS
 from lineage_graphql.schema.root import schema
 from lineage_graphql.service_state import ServiceState
 
-__all__ = ["graphql_router"]
+__all__ = ["graphql_routes"]
 
 
-class _Router(GraphQLRouter[Context, None]):
-    def __init__(self, state: ServiceState, **options: Any) -> None:
-        super().__init__(schema, **options)
+class _GraphQL(GraphQL[Context, None]):
+    def __init__(self, state: ServiceState) -> None:
+        super().__init__(
+            schema,
+            graphql_ide="graphiql" if state.offers_editor else None,
+            allow_queries_via_get=False,
+            connection_init_wait_timeout=timedelta(seconds=10),
+            max_subscriptions_per_connection=20,
+        )
         self._state = state
+
+    async def get_context(self, request: Request | WebSocket, response: Response | WebSocket) -> Context:  # noqa: ARG002
+        """Return the context of a request or a WebSocket."""
+        state, settings = self._state, self._state.settings
+        return Context(
+            ask=Ask(state.store, state.threads, settings.limits.seconds, state.readiness.note_answer),
+            caller=await state.caller(request.headers.get("authorization")),
+            limits=settings.limits,
+            request_id=request.scope["state"]["request_id"],
+            read_only=settings.read_only,
+            documents=state.documents,
+            policy=settings.pii_policy,
+        )
 
     def decode_json(self, data: str | bytes) -> object:
         """Return the JSON of a body or a message.
@@ -57,10 +78,12 @@ class _Router(GraphQLRouter[Context, None]):
 
     async def run(self, request: Request | WebSocket, context: Any = UNSET, root_value: Any = UNSET) -> Any:
         """Answer a request; the body of an unknown caller is not even read."""
-        if isinstance(request, Request) and request.method == "POST" and isinstance(context.caller, TokenProblem):
-            refused = unauthenticated(context.caller)
-            REFUSALS.labels(str(refused.code)).inc()
-            return self.create_response(process_result(_refusal(refused)), await self.get_sub_response(request))
+        if isinstance(request, Request) and request.method == "POST":
+            context = await self.get_context(request, await self.get_sub_response(request))
+            if isinstance(context.caller, TokenProblem):
+                refused = unauthenticated(context.caller)
+                REFUSALS.labels(str(refused.code)).inc()
+                return self.create_response(process_result(_refusal(refused)), await self.get_sub_response(request))
         return await super().run(request, context, root_value)
 
     async def execute_single(
@@ -116,29 +139,7 @@ def _refusal(error: RefusedError) -> ExecutionResult:
     return ExecutionResult(data=None, errors=[GraphQLError(error.message, extensions=error.extensions)])
 
 
-def graphql_router(state: ServiceState) -> GraphQLRouter[Context, None]:
+def graphql_routes(state: ServiceState) -> list[BaseRoute]:
     """Return the routes of `/graphql`."""
-    settings = state.settings
-
-    async def context(connection: HTTPConnection) -> Context:
-        return Context(
-            ask=Ask(state.store, state.threads, settings.limits.seconds, state.readiness.note_answer),
-            caller=await state.caller(connection.headers.get("authorization")),
-            limits=settings.limits,
-            request_id=connection.scope["state"]["request_id"],
-            read_only=settings.read_only,
-            documents=state.documents,
-            policy=settings.pii_policy,
-        )
-
-    async def of_request(request: Request = None, websocket: WebSocket = None) -> Context:  # type: ignore[assignment]
-        return await context(request or websocket)
-
-    return _Router(
-        state,
-        context_getter=of_request,
-        graphql_ide="graphiql" if state.offers_editor else None,
-        allow_queries_via_get=False,
-        connection_init_wait_timeout=timedelta(seconds=10),
-        max_subscriptions_per_connection=20,
-    )
+    answering = _GraphQL(state)
+    return [TemplateRoute("/graphql", answering, methods=["GET", "POST"]), WebSocketRoute("/graphql", answering)]

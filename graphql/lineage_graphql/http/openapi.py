@@ -1,25 +1,24 @@
-"""The OpenAPI description: FastAPI's, with the schemas of OpenLineage events."""
+"""The OpenAPI description of the REST routes, with the schemas of OpenLineage events."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from importlib import resources
 from typing import Any
 
-from fastapi import FastAPI
-from fastapi.openapi.utils import get_openapi
+from starlette.routing import BaseRoute
+
+from lineage import __version__
+from lineage_graphql.http.routes import DescribedRoute
 
 __all__ = ["BATCH_ANSWER", "BATCH_BODY", "EVENT_ANSWER", "EVENT_BODY", "openapi_of"]
 
 _DEFINITIONS, _COMPONENTS = "#/$defs/", "#/components/schemas/"
 _EVENT = {"oneOf": [{"$ref": f"{_COMPONENTS}{name}"} for name in ("RunEvent", "DatasetEvent", "JobEvent")]}
 
-EVENT_BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": _EVENT}}},
-}
-BATCH_BODY: dict[str, Any] = {
-    "requestBody": {"required": True, "content": {"application/json": {"schema": {"type": "array", "items": _EVENT}}}},
-}
+EVENT_BODY: dict[str, Any] = _EVENT
+BATCH_BODY: dict[str, Any] = {"type": "array", "items": _EVENT}
 
 
 def _object(properties: dict[str, Any], *required: str) -> dict[str, Any]:
@@ -56,10 +55,21 @@ BATCH_ANSWER = _answer(
 )
 
 
-def openapi_of(app: FastAPI) -> dict[str, Any]:
-    """Return the OpenAPI description of an application, with the schemas of OpenLineage events."""
-    described = get_openapi(title=app.title, version=app.version, description=app.description, routes=app.routes)
+def openapi_of(routes: Iterable[BaseRoute]) -> dict[str, Any]:
+    """Return the OpenAPI 3.1 description of those routes that have one, with the schemas of OpenLineage events."""
+    paths: dict[str, dict[str, Any]] = {}
+    for route in routes:
+        if isinstance(route, DescribedRoute):
+            paths.setdefault(route.path, {})[route.method] = route.operation
     text = resources.files("lineage_ingest.openlineage").joinpath("schemas", "OpenLineage.json").read_text("utf-8")
     events = json.loads(text.replace(_DEFINITIONS, _COMPONENTS))["$defs"]
-    described.setdefault("components", {}).setdefault("schemas", {}).update(events)
-    return described
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "lineage",
+            "version": __version__,
+            "description": "Column-level data lineage: GraphQL API and OpenLineage ingestion.",
+        },
+        "paths": paths,
+        "components": {"schemas": events},
+    }

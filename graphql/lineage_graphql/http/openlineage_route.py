@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute
 
 from lineage.store.time_limit import time_limit
 from lineage_graphql.access.authorize import require
@@ -19,33 +20,31 @@ from lineage_graphql.event_writer import EventWriter
 from lineage_graphql.http.openapi import BATCH_ANSWER, BATCH_BODY, EVENT_ANSWER, EVENT_BODY
 from lineage_graphql.http.problems import problem, refusal_response
 from lineage_graphql.http.request_bodies import read_body
+from lineage_graphql.http.routes import DescribedRoute
 from lineage_graphql.monitoring.metrics import EVENTS, INGEST_LAG
 from lineage_graphql.service_state import ServiceState
 
 if TYPE_CHECKING:
     from lineage_ingest.openlineage import EventIngest, EventOutcome
 
-__all__ = ["openlineage_router"]
+__all__ = ["openlineage_routes"]
 
-_RESPONSES: dict[int | str, dict[str, Any]] = {
-    400: {"description": "Not a valid event."},
-    401: {"description": "A token is required."},
-    403: {"description": "The caller lacks a role, or the service is read-only."},
-    413: {"description": "The body is too large."},
-    415: {"description": "The body is not JSON."},
-    429: {"description": "The caller sends more than the service allows. Send it again after `Retry-After`."},
-    503: {
-        "description": "The store cannot be reached or did not answer in time, or too many events wait. Send it again."
-    },
-    507: {"description": "The store's disk is full. Send it again later."},
+_RESPONSES: dict[int, str] = {
+    400: "Not a valid event.",
+    401: "A token is required.",
+    403: "The caller lacks a role, or the service is read-only.",
+    413: "The body is too large.",
+    415: "The body is not JSON.",
+    429: "The caller sends more than the service allows. Send it again after `Retry-After`.",
+    503: "The store cannot be reached or did not answer in time, or too many events wait. Send it again.",
+    507: "The store's disk is full. Send it again later.",
 }
 _MAX_EVENTS = 10_000
 _WRITING_SECONDS = 3_600.0
 
 
-def openlineage_router(state: ServiceState) -> APIRouter:
+def openlineage_routes(state: ServiceState) -> list[BaseRoute]:
     """Return the routes. Accepted events are durable when they respond."""
-    router = APIRouter(prefix="/api/v1/lineage", tags=["openlineage"])
     seconds, noted = state.settings.limits.seconds, state.readiness.note_answer
 
     @cache
@@ -71,7 +70,6 @@ def openlineage_router(state: ServiceState) -> APIRouter:
             INGEST_LAG.set(max(0.0, (datetime.now(UTC) - newest).total_seconds()))
         return outcomes
 
-    @router.post("", responses={200: EVENT_ANSWER, **_RESPONSES}, openapi_extra=EVENT_BODY)
     async def event(request: Request) -> Response:
         """Ingest one event: a RunEvent, DatasetEvent or JobEvent."""
         try:
@@ -85,7 +83,6 @@ def openlineage_router(state: ServiceState) -> APIRouter:
             return problem(400, _reason(outcome), outcome.hint)
         return JSONResponse({"status": "success", "warnings": list(outcome.warnings)})
 
-    @router.post("/batch", responses={200: BATCH_ANSWER, **_RESPONSES}, openapi_extra=BATCH_BODY)
     async def batch(request: Request) -> Response:
         """Ingest an array of events. Invalid ones are listed as `failed_events`; the others are stored."""
         try:
@@ -98,7 +95,14 @@ def openlineage_router(state: ServiceState) -> APIRouter:
             return problem(413, f"the batch has {len(body)} events; at most {_MAX_EVENTS} are allowed")
         return JSONResponse(_summary(await taken(body)))
 
-    return router
+    def route(path: str, endpoint: Any, body: dict[str, Any], answer: dict[str, Any]) -> DescribedRoute:
+        responses: dict[int, str | dict[str, Any]] = {200: answer, **_RESPONSES}
+        return DescribedRoute(path, endpoint, tag="openlineage", method="POST", responses=responses, body=body)
+
+    return [
+        route("/api/v1/lineage", event, EVENT_BODY, EVENT_ANSWER),
+        route("/api/v1/lineage/batch", batch, BATCH_BODY, BATCH_ANSWER),
+    ]
 
 
 async def _body(state: ServiceState, request: Request) -> object:

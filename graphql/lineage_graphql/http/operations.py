@@ -4,38 +4,36 @@ from __future__ import annotations
 
 import os
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
 from prometheus_client import CONTENT_TYPE_LATEST, REGISTRY, CollectorRegistry, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute
 
 from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
 from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.problems import refusal_response
+from lineage_graphql.http.routes import DescribedRoute
 from lineage_graphql.monitoring.ingest_ages import ingest_ages
 from lineage_graphql.service_state import ServiceState
 
-__all__ = ["operations_router"]
+__all__ = ["operations_routes"]
 
 
-def operations_router(state: ServiceState) -> APIRouter:
+def operations_routes(state: ServiceState) -> list[BaseRoute]:
     """Return the routes."""
-    router = APIRouter(tags=["operations"])
 
-    @router.get("/healthz")
-    async def healthz() -> dict[str, str]:
+    async def healthz(_: Request) -> JSONResponse:
         """Report that the process is alive."""
-        return {"status": "ok"}
+        return JSONResponse({"status": "ok"})
 
-    @router.get("/readyz", responses={503: {"description": "The store does not answer."}})
-    async def readyz() -> JSONResponse:
+    async def readyz(_: Request) -> JSONResponse:
         """Report whether the store responds."""
         if not await state.readiness.is_ready():
             return JSONResponse({"status": "the store does not answer"}, 503)
         return JSONResponse({"status": "ready"})
 
-    @router.get("/metrics", responses={401: {"description": "A token is required."}})
     async def metrics(request: Request) -> Response:
         """Return the metrics for Prometheus; requires the role reader."""
         try:
@@ -48,4 +46,16 @@ def operations_router(state: ServiceState) -> APIRouter:
             MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
         return Response(generate_latest(registry) + await ingest_ages(state), media_type=CONTENT_TYPE_LATEST)
 
-    return router
+    return [
+        DescribedRoute("/healthz", healthz, tag="operations"),
+        DescribedRoute("/readyz", readyz, tag="operations", responses={503: "The store does not answer."}),
+        DescribedRoute(
+            "/metrics",
+            metrics,
+            tag="operations",
+            responses={
+                200: {"description": "Prometheus's text format.", "content": {"text/plain": {"schema": {}}}},
+                401: "A token is required.",
+            },
+        ),
+    ]

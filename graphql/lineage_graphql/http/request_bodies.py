@@ -6,7 +6,7 @@ import asyncio
 import zlib
 from collections.abc import Iterator
 
-from fastapi import Request
+from starlette.requests import Request
 
 from lineage.store.remote.wire import PATH as STORE
 from lineage.store.remote.wire import Effect, methods

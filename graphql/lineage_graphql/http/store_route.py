@@ -5,9 +5,10 @@ from __future__ import annotations
 import asyncio
 import logging
 
-from fastapi import APIRouter, Request
-from fastapi.responses import JSONResponse, Response
 from pydantic import ValidationError
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+from starlette.routing import BaseRoute
 
 from lineage.store.errors import StoreError, StoreUnreachableError
 from lineage.store.remote.wire import PATH, ROUTES_VERSION, Effect, Method, methods
@@ -18,12 +19,14 @@ from lineage_graphql.errors import RefusedError
 from lineage_graphql.http.abandoned import unless_abandoned
 from lineage_graphql.http.problems import problem, refusal_response
 from lineage_graphql.http.request_bodies import read_body
+from lineage_graphql.http.routes import DescribedRoute
 from lineage_graphql.service_state import ServiceState
 
-__all__ = ["store_router"]
+__all__ = ["store_routes"]
 
 _READING_SECONDS = 300.0
 """Long enough for an ingest that reads all schemas of a warehouse."""
+_UNAUTHENTICATED, _FORBIDDEN = "A token is required.", "The caller lacks a role."
 _LOGGER = logging.getLogger(__name__)
 _MAY: dict[Effect, frozenset[Role]] = {
     Effect.READS: frozenset({Role.READER}),
@@ -32,13 +35,9 @@ _MAY: dict[Effect, frozenset[Role]] = {
 }
 
 
-def store_router(state: ServiceState) -> APIRouter:
+def store_routes(state: ServiceState) -> list[BaseRoute]:
     """Return the routes."""
-    router = APIRouter(prefix=PATH, tags=["store"])
 
-    @router.get(
-        "", responses={401: {"description": "A token is required."}, 403: {"description": "The caller lacks a role."}}
-    )
     async def about(request: Request) -> JSONResponse:
         """Return the versions of the routes and of the graph."""
         try:
@@ -47,21 +46,9 @@ def store_router(state: ServiceState) -> APIRouter:
             return refusal_response(error)
         return JSONResponse({"routes": ROUTES_VERSION, "schema_version": state.store.schema_version})
 
-    @router.post(
-        "/{method}",
-        responses={
-            400: {"description": "The arguments are invalid."},
-            401: {"description": "A token is required."},
-            403: {"description": "The caller lacks a role."},
-            404: {"description": "There is no such method."},
-            409: {"description": "The store refused the call."},
-            413: {"description": "The body is too large."},
-            415: {"description": "The body is not JSON."},
-            503: {"description": "The store cannot be reached."},
-        },
-    )
-    async def call(method: str, request: Request) -> Response:
+    async def call(request: Request) -> Response:
         """Call a method of the store with a JSON object of arguments."""
+        method: str = request.path_params["method"]
         store_method = methods().get(method)
         try:
             allowed = _MAY[store_method.effect] if store_method else _MAY[Effect.READS]
@@ -89,7 +76,25 @@ def store_router(state: ServiceState) -> APIRouter:
             return JSONResponse({"error": str(error), "hint": error.hint, "type": type(error).__name__}, 409)
         return Response(answer, media_type="application/json")
 
-    return router
+    return [
+        DescribedRoute(PATH, about, tag="store", responses={401: _UNAUTHENTICATED, 403: _FORBIDDEN}),
+        DescribedRoute(
+            f"{PATH}/{{method}}",
+            call,
+            tag="store",
+            method="POST",
+            responses={
+                400: "The arguments are invalid.",
+                401: _UNAUTHENTICATED,
+                403: _FORBIDDEN,
+                404: "There is no such method.",
+                409: "The store refused the call.",
+                413: "The body is too large.",
+                415: "The body is not JSON.",
+                503: "The store cannot be reached.",
+            },
+        ),
+    ]
 
 
 async def _answer(state: ServiceState, method: Method, body: bytes | bytearray, request: Request) -> bytes:

@@ -6,12 +6,14 @@ import secrets
 from functools import cache
 from importlib import resources
 
-from fastapi import APIRouter
+from starlette.requests import Request
 from starlette.responses import HTMLResponse, JSONResponse, Response
+from starlette.routing import BaseRoute
 
 from lineage_graphql.http.pages.page_policy import page_headers
+from lineage_graphql.http.routes import TemplateRoute
 
-__all__ = ["editor_page", "editor_router", "example_queries"]
+__all__ = ["editor_page", "editor_routes", "example_queries"]
 
 _TYPES = {
     "js": "text/javascript; charset=utf-8",
@@ -27,24 +29,25 @@ def editor_page() -> HTMLResponse:
     return HTMLResponse(text.replace("NONCE", nonce), headers=page_headers(nonce, scripts=True))
 
 
-def editor_router() -> APIRouter:
+def editor_routes() -> list[BaseRoute]:
     """Return the routes of the editor's files."""
-    router = APIRouter(prefix="/graphql/editor", include_in_schema=False)
 
-    @router.get("/examples.json")
-    async def examples() -> Response:
+    async def examples(_: Request) -> Response:
         """Return the example queries as tabs of the editor."""
         return JSONResponse([{"query": text} for text in example_queries().values()], headers=page_headers())
 
-    @router.get("/{name}")
-    async def file(name: str) -> Response:
+    async def file(request: Request) -> Response:
         """Return one file."""
+        name: str = request.path_params["name"]
         content = _files().get(name)
         if content is None:
             return Response(status_code=404)
         return Response(content, media_type=_TYPES[name.rpartition(".")[2]], headers=page_headers())
 
-    return router
+    return [
+        TemplateRoute("/graphql/editor/examples.json", examples),
+        TemplateRoute("/graphql/editor/{name}", file),
+    ]
 
 
 @cache

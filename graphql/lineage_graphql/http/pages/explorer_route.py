@@ -6,35 +6,34 @@ import gzip
 from functools import cache
 from importlib import resources
 
-from fastapi import APIRouter
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
+from starlette.routing import BaseRoute
 
 from lineage_graphql.http.pages.page_policy import page_headers
+from lineage_graphql.http.routes import TemplateRoute
 
-__all__ = ["explorer_router"]
+__all__ = ["explorer_routes"]
 
 _TYPES = {"js": "text/javascript; charset=utf-8", "css": "text/css; charset=utf-8"}
 
 
-def explorer_router(*, offers_editor: bool) -> APIRouter:
+def explorer_routes(*, offers_editor: bool) -> list[BaseRoute]:
     """Return the routes. They require no role: the page holds no data, and asks for a token if one is needed.
 
     The page links to the query editor where `offers_editor` says that there is one.
     """
-    router = APIRouter(include_in_schema=False)
     index = _files()["index.html"]
     if offers_editor:
         index = index.replace(b"<html ", b"<html data-editor ", 1)
 
-    @router.get("/")
-    async def page() -> Response:
+    async def page(_: Request) -> Response:
         """Return the page."""
         return HTMLResponse(index, headers=page_headers(scripts=True))
 
-    @router.get("/explorer/{name}")
-    async def file(name: str, request: Request) -> Response:
+    async def file(request: Request) -> Response:
         """Return one file of the page, compressed for who accepts it: the script is three times as long without."""
+        name: str = request.path_params["name"]
         content, kind = _files().get(name), _TYPES.get(name.rpartition(".")[2])
         if content is None or kind is None:
             return Response(status_code=404)
@@ -44,7 +43,7 @@ def explorer_router(*, offers_editor: bool) -> APIRouter:
             content, headers = _compressed(name), {**headers, "Content-Encoding": "gzip"}
         return Response(content, media_type=kind, headers=headers)
 
-    return router
+    return [TemplateRoute("/", page), TemplateRoute("/explorer/{name}", file)]
 
 
 @cache

@@ -180,7 +180,7 @@ def asked(store: GraphStore) -> Iterator[Service]:
 
 def test_strings_stay_strings(asked: Service, store: GraphStore) -> None:
     before = store.dump()
-    step = 3 if store.is_file else 6  # every string is tried in many places: a server takes longer to answer
+    step = 3 if store.is_file else len(TRIES)  # every string is tried in many places: a server takes longer to answer
     for number, place in enumerate(PLACES):
         if place.operation != "query":
             continue

@@ -19,14 +19,21 @@ Opener = Callable[[], GraphStore]
 KINDS = ("embedded", "neo4j")
 TRAVERSALS = {"downstream", "upstream", "impact", "root_cause", "shortest_paths"}
 """What a module imports whose tests traverse the graph."""
-PLANNED = frozenset(
-    ("test_aliases", "test_broken_reads", "test_changed_parts", "test_column_changes", "test_datasets",
-     "test_ddl_across_logs", "test_ddl_in_order", "test_dropped_columns", "test_gone_sources",
-     "test_openlineage_events", "test_replacement", "test_rival_definitions", "test_second_ingest", "test_sources",
-     "test_spellings", "test_still_read", "test_still_written", "test_unchanged_jobs", "test_unusual_names",
-     "test_stars")
+PLANNED = (
+    "test_aliases", "test_broken_reads", "test_changed_parts", "test_column_changes", "test_datasets",
+    "test_ddl_across_logs", "test_ddl_in_order", "test_dropped_columns", "test_gone_sources",
+    "test_openlineage_events", "test_replacement", "test_rival_definitions", "test_second_ingest", "test_sources",
+    "test_spellings", "test_still_read", "test_still_written", "test_unchanged_jobs", "test_unusual_names",
+    "test_stars",
 )  # fmt: skip
-"""Modules that test what the planner concludes, which no database sees: Neo4j runs a sample of them."""
+"""Modules that test what the planner concludes, which no database sees."""
+SERVED = (
+    "test_adjacent", "test_facts", "test_injection", "test_nodes", "test_personal_data", "test_questions",
+    "test_stewards", "test_tables",
+)  # fmt: skip
+"""Modules that test what the service makes of a store's answers, which `tests/store` compares."""
+SAMPLED = frozenset((*(f"store/{name}" for name in PLANNED), *(f"service/{name}" for name in SERVED)))
+"""Modules of which Neo4j runs a sample."""
 SAMPLE = 1 if os.environ.get("LINEAGE_TEST_ALL") else 6
 """Of how many such tests of a module one runs on Neo4j, the first one among them."""
 
@@ -52,10 +59,11 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     seen: Counter[str] = Counter()
     left_out = []
     for item in items:
-        if isinstance(item, pytest.Function) and item.path.stem in PLANNED and _is_on_neo4j(item):
-            if seen[item.path.stem] % SAMPLE:
+        module = f"{item.path.parent.name}/{item.path.stem}"
+        if isinstance(item, pytest.Function) and module in SAMPLED and _is_on_neo4j(item):
+            if seen[module] % SAMPLE:
                 left_out.append(item)
-            seen[item.path.stem] += 1
+            seen[module] += 1
     if left_out:
         out = set(map(id, left_out))
         config.hook.pytest_deselected(items=left_out)

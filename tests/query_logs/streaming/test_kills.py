@@ -9,19 +9,15 @@ from pathlib import Path
 
 import pytest
 
-from lineage_ingest.query_log.streaming.stream_input import StreamInput
 from tests.kafka_fixture import KafkaBroker
-from tests.query_logs.streaming.following import SOURCE, followed
 from tests.query_logs.streaming.running import (
     PIECES,
     batches,
-    files_of_batches,
     finished,
     following,
     graph,
     killed,
     land,
-    land_together,
     lines,
 )
 
@@ -31,21 +27,6 @@ def killed_once_until_it_ends(seed: int, *arguments: object) -> None:
     assert killed(1, random.Random(seed).uniform(0, 2), *arguments)
     code, printed = finished(*arguments)
     assert code in (0, 1), printed  # one statement does not parse: a process that was killed may have stored it
-
-
-def undisturbed(files: Path, store: Path) -> list[str]:
-    """Return what a graph holds that was followed in this process, file by file."""
-    followed(StreamInput(SOURCE, (str(files),), at_once=1), store)
-    return graph(store)
-
-
-@pytest.mark.xdist_group("streams")
-@pytest.mark.usefixtures("spark")
-def test_a_folder(tmp_path: Path) -> None:
-    killed_once_until_it_ends(1, land(tmp_path / "files"), "--once", "--at-once", 1, "-s", tmp_path / "graph.db")
-    [checkpoint] = (tmp_path / "graph.db.streams").iterdir()
-    together = land_together(tmp_path / "together", files_of_batches(checkpoint))
-    assert graph(tmp_path / "graph.db") == undisturbed(together, tmp_path / "together.db")
 
 
 @pytest.mark.xdist_group("kafka")

@@ -81,7 +81,7 @@ def test_the_engines_agree(texts: list[str], dialect: str) -> None:
 
 
 def test_the_engines_agree_on_real_sql(texts: list[str]) -> None:
-    for number, text in enumerate(texts[::3]):  # the engine in Python takes a minute for all
+    for number, text in enumerate(texts[::9]):  # the engine in Python takes a minute for all
         dialect = ("postgres", "bigquery")[number % 2]
         expected = results(PYTHON, text, dialect)
         for engine in ENGINES[1:]:

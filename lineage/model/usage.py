@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable
 from datetime import datetime
+from operator import itemgetter
 
 from lineage.frozen import frozen
 
@@ -66,10 +66,11 @@ def _most_first(pairs: Iterable[tuple[str, int]]) -> tuple[tuple[str, int], ...]
     listed = tuple(pairs)
     if len(listed) < 2:
         return listed
-    queries: Counter[str] = Counter()
+    queries: dict[str, int] = {}
     for user, number in listed:
-        queries[user] += number
-    return tuple(sorted(queries.items(), key=lambda pair: (-pair[1], pair[0])))
+        queries[user] = queries.get(user, 0) + number
+    by_name = sorted(queries.items())
+    return tuple(sorted(by_name, key=itemgetter(1), reverse=True))  # among equals the order by name stays
 
 
 def latest(*times: datetime | None) -> datetime | None:

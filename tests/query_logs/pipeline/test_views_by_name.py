@@ -110,6 +110,24 @@ def test_a_view_that_is_defined_or_dropped_later_in_the_log(tmp_path: Path) -> N
         assert into_view(store) == set()
 
 
+def test_a_view_that_was_dropped_before_read_the_table_of_its_time(tmp_path: Path) -> None:
+    texts = (
+        "CREATE TABLE g (o INT)",
+        PLAIN,
+        "DROP VIEW v",
+        BEFORE[1].replace("AS o", "AS p"),
+        "DROP TABLE g",
+        MOVES[1],
+    )
+    with open_store(tmp_path / "s.db") as store:
+        ingest(store, texts)
+        assert store.diagnostics() == []
+        assert into_view(store) == set()
+    with open_store(tmp_path / "t.db") as store:
+        ingest(store, tuple(text for text in texts if not text.startswith("DROP VIEW")))
+        assert [one.diagnostic.message for one in store.diagnostics()] == ["no column `o` in g"]
+
+
 def test_there_and_back_and_the_same_log_again(tmp_path: Path) -> None:
     with open_store(tmp_path / "s.db") as store:
         ingest(store, (*BEFORE, PLAIN), MOVES)

@@ -171,7 +171,8 @@ class Versions:
     def _end_of_view(self, part: NamesOfPart, created: Collection[str], at: Moment) -> Moment | None:
         """Return when the view that a part creates is dropped or replaced; None if it exists at the end."""
         for name in created:
-            times, states = self.timelines.get((part.namespace, name), ((), ()))
+            line = self.timelines.get((part.namespace, name)) or self.plain.get((part.namespace, name))
+            times, states = line or ((), ())
             index = bisect_right(times, at)
             if index and (own := states[index - 1]) is not None:
                 later = (i for i in range(index, len(times)) if states[i] != own)

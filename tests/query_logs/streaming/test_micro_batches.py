@@ -100,7 +100,7 @@ def test_it_fails_at_each_point_once(files: Path, whole: list[str], tmp_path: Pa
     assert any(again)
 
 
-_MAX_POINTS = 9
+_MAX_POINTS = 6
 
 
 def test_on_sparks_engine_it_is_the_same(files: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,7 +53,7 @@ def log_coverage(store: GraphStore, since: date | None = None, until: date | Non
     """
     totals = store.usage_totals()
     if not totals:
-        raise NoLogError("no log covers any day: no query log was ingested", "lineage ingest log FILES")
+        raise NoLogError("no log covers any day: no ingested query log shows any use", "lineage ingest log FILES")
     first, last = min(one.first_day for one in totals), max(one.last_day for one in totals)
     if (since is not None and last < since) or (until is not None and first > until):
         asked = f"{since or 'the beginning'} to {until or 'today'}"

@@ -86,7 +86,7 @@ def test_without_a_log_nothing_is_known_and_readers_are_named(tmp_path: Path) ->
     assert (done.code, done.err.splitlines()) == (
         0,
         [
-            "no known use of shop.orders.a: no query log was ingested (lineage ingest log)",
+            "no known use of shop.orders.a: no ingested query log shows any use (lineage ingest log)",
             "its table is read for mart.v: lineage impact shop.orders.a",
         ],
     )

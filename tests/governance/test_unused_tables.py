@@ -58,4 +58,4 @@ def test_without_a_log_nothing_is_unused(tagged: Path, tmp_path: Path) -> None:
     lineage("ingest", "sql", tmp_path / "one.sql", "--dialect", "postgres", "--store", tmp_path / "new.db")
     done = lineage("unused", "--store", tmp_path / "new.db")
     assert done.code == 1
-    assert "no query log was ingested" in done.err
+    assert "no ingested query log shows any use" in done.err

@@ -54,7 +54,7 @@ def usage(
     total = total_usage(usages)
     if not usages:
         span = f" in {_last_days(days)}" if days else ""
-        logs = "" if is_known else ": no query log was ingested (lineage ingest log)"
+        logs = "" if is_known else ": no ingested query log shows any use (lineage ingest log)"
         note(f"no known use of {target.name}{span}{f'; last used on {last}' if last else ''}{logs}", "yellow")
         if readers:
             note(f"its table is read for {name_list(readers, _READERS)}: lineage impact {shlex.quote(target.name)}")

@@ -413,7 +413,7 @@ def _blind_spots(
 ) -> Iterator[BlindSpot]:
     """Yield what the report cannot know."""
     if not facts.totals:
-        yield BlindSpot(_READERS, "no query log was ingested")
+        yield BlindSpot(_READERS, "no ingested query log shows any use")
     else:
         first, last = min(one.first_day for one in facts.totals), max(one.last_day for one in facts.totals)
         covered = {split_dataset_key(one.of)[0] for one in facts.totals}

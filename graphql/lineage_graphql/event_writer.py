@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 __all__ = ["EventWriter"]
 
-MAX_EVENTS = 500
+MAX_EVENTS = 1_000
 """Maximum number of events that are written at once: of several requests, or a part of a larger one."""
 MAX_WAITING = 20_000
 """Maximum number of events that wait; beyond it requests are refused at once."""

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import BaseRoute
 
+from lineage.garbage_collection import seldom_collecting
 from lineage.store.time_limit import time_limit
 from lineage_graphql.access.authorize import require
 from lineage_graphql.access.roles import Role
@@ -56,7 +57,7 @@ def openlineage_routes(state: ServiceState) -> list[BaseRoute]:
 
     def take(events: Sequence[object]) -> list[EventOutcome]:
         # Within a time limit, however long, a store that is down is not waited for.
-        with time_limit(_WRITING_SECONDS):
+        with time_limit(_WRITING_SECONDS), seldom_collecting():
             return ingest().take(events)
 
     writer = EventWriter(take, state.writers, seconds, noted)

@@ -11,6 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple, TypeAlias
 
+from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
 from lineage.model.diagnostics import Span
@@ -80,7 +81,7 @@ class KeptStatements:
     ) -> None:
         """Keep what a statement was resolved to, if the same look-ups always lead there."""
         seen = self._seen.get(parsed.span.start)
-        if seen is None or left is None or tables.finds_unsent or tables.finds_content:
+        if seen is None or left is None or tables.finds_unsent or tables.finds_content or not _is_written(parsed):
             return
         if (
             left.assigned is not None
@@ -99,6 +100,19 @@ def _key(parsed: ParsedStatement, naming: Naming, follows_names: bool) -> _Key:
     text = parsed.text[parsed.span.start : parsed.span.end]
     comments = tuple(comment for token in parsed.tokens for comment in token.comments)
     return naming, follows_names, text, tuple(token.token_type for token in parsed.tokens), comments
+
+
+def _is_written(parsed: ParsedStatement) -> bool:
+    """Return whether all of a tree stands in the text: other nodes have positions that do not move with it."""
+    for node in parsed.tree.walk() if parsed.tree is not None else ():
+        meta = node._meta
+        if meta and "start" in meta:
+            start, end = meta["start"], meta["end"] + 1
+            if not parsed.span.start <= start < end <= parsed.span.end:
+                return False
+            if type(node) is exp.Identifier and parsed.text[start:end].strip('"`[]').casefold() != node.name.casefold():
+                return False
+    return True
 
 
 def can_keep(parsed: ParsedStatement, written: Sequence[ParsedStatement], number: int) -> bool:

@@ -16,11 +16,11 @@ from sqlglot.tokenizer_core import TokenType
 
 from lineage.model.diagnostics import Span
 from lineage.model.names import Naming
-from lineage.model.spans import moved
 from lineage.model.statement import StatementLineage
 from lineage.sql.parse.parsed import ParsedStatement, ReadFrom
 from lineage.sql.resolve.column_names.unnamed_column import UnnamedColumn
 from lineage.sql.resolve.relations import Relation
+from lineage.sql.script.moved_spans import moved
 from lineage.sql.script.resolutions import LookUp, RecordingTables
 from lineage.sql.script.resolved_statements import Left
 

@@ -1,7 +1,7 @@
 /** A card: a table with the columns in play, or a stack of siblings. */
 
 import { type KeyboardEvent, memo } from "react";
-import { type HeldClass, type Marks, READABLE, signOf, textOf } from "./marks";
+import { type HeldClass, type Marks, MASKED, READABLE, signOf, textOf } from "./marks";
 import { type Direction, plural, schemaOf, shortName, words } from "./model";
 import { lightUp, putOut, type Shine, useIsFaded, useShine } from "./lighting";
 import type { Card, Picture } from "./picture";
@@ -14,7 +14,7 @@ export interface CardActions {
   starts: ReadonlySet<string>;
   marks: Marks;
   /** Marked columns that have no row, by card. */
-  hiddenMarks: ReadonlyMap<string, number>;
+  hiddenMarks: ReadonlyMap<string, { count: number; masked: number }>;
   columnCount(table: string): number | null;
   explore(key: string, direction: Direction): void;
   pick(key: string, options: { focus: boolean }): void;
@@ -136,12 +136,13 @@ function Mark({ classes }: { classes: readonly HeldClass[] }) {
   );
 }
 
-function HiddenMarks({ count = 0 }: { count?: number | undefined }) {
-  if (!count) return null;
-  const text = `${plural(count, "column")} without a row ${count === 1 ? "holds" : "hold"} personal data`;
+function HiddenMarks({ hidden }: { hidden: { count: number; masked: number } | undefined }) {
+  if (!hidden) return null;
+  const { count, masked } = hidden;
+  const text = `${plural(count, "column")} without a row ${count === 1 ? "holds" : "hold"} personal data, masked in ${masked}`;
   return (
     <span className="mark" role="img" aria-label={text} title={text}>
-      {READABLE} {count}
+      {masked < count ? READABLE : MASKED} {count}
     </span>
   );
 }
@@ -180,7 +181,7 @@ function Foot({ card, total, actions }: { card: Card; total: number | null; acti
       <button type="button" className="link" onClick={() => actions.widen(card.id)}>
         {card.wide ? "fewer" : "all"}
       </button>
-      <HiddenMarks count={actions.hiddenMarks.get(card.id)} />
+      <HiddenMarks hidden={actions.hiddenMarks.get(card.id)} />
     </footer>
   );
 }
@@ -213,7 +214,7 @@ function StackView({ card, actions, faded }: { card: Card; actions: CardActions;
             all
           </button>
         )}
-        <HiddenMarks count={actions.hiddenMarks.get(card.id)} />
+        <HiddenMarks hidden={actions.hiddenMarks.get(card.id)} />
       </footer>
     </section>
   );

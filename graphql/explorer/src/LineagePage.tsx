@@ -40,14 +40,15 @@ export function LineagePage() {
       focus: view.focus,
       starts,
       marks: marking.marks,
-      hiddenMarks: hiddenMarks(picture, marking.marks),
+      // Counted once all are known.
+      hiddenMarks: hiddenMarks(picture, marking.busy ? new Map() : marking.marks),
       columnCount: (table) => loaded.answers.extras.get(table)?.columns ?? null,
       explore: (key, direction) => go({ ...view, steps: [...view.steps, { direction, key, all: false }] }),
       pick,
       widen: (table) => go({ ...view, wide: view.wide.includes(table) ? view.wide.filter((one) => one !== table) : [...view.wide, table] }),
       unstack: (stack, count) => go({ ...view, open: { ...view.open, [stack]: count } }),
     }),
-    [picture, view, loaded.answers, marking.marks, starts, go],
+    [picture, view, loaded.answers, marking.marks, marking.busy, starts, go],
   );
   const cards = picture.cards.length;
   const cut = loaded.cuts.filter((one) => one.ask.all).map((one) => ({ key: one.ask.key, direction: one.ask.direction }));

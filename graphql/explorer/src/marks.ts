@@ -37,12 +37,15 @@ export function markable(picture: Picture): string[] {
   return [...new Set([...picture.nodes, ...rows])].filter(isColumn);
 }
 
-/** By card: how many columns in play have a mark and no row, in a stack or below the last row. */
-export function hiddenMarks(picture: Picture, marks: Marks): Map<string, number> {
-  const found = new Map<string, number>();
+/** By card: the marked columns in play that have no row, in a stack or below the last row; how many, and how many of them are masked. */
+export function hiddenMarks(picture: Picture, marks: Marks): Map<string, { count: number; masked: number }> {
+  const found = new Map<string, { count: number; masked: number }>();
   for (const key of picture.nodes) {
-    const anchor = marks.has(key) ? picture.anchorOf(key) : null;
-    if (anchor !== null && anchor !== key) found.set(anchor, (found.get(anchor) ?? 0) + 1);
+    const classes = marks.get(key);
+    const anchor = classes ? picture.anchorOf(key) : null;
+    if (!classes || anchor === null || anchor === key) continue;
+    const { count, masked } = found.get(anchor) ?? { count: 0, masked: 0 };
+    found.set(anchor, { count: count + 1, masked: masked + (signOf(classes) === MASKED ? 1 : 0) });
   }
   return found;
 }

@@ -35,9 +35,10 @@ test("the list says of each column what the picture marks, whether it has a row 
     const rows = withMarks(rowsOf(picture, [CENTRE], new Map()), marks);
     expect(new Map(rows.filter((row) => row.personal).map((row) => [row.key, row.personal]))).toEqual(new Map([...marks].map(([key, classes]) => [key, textOf(classes)])));
     const onRows = picture.cards.flatMap((card) => card.rows).filter((row) => marks.has(row.key)).length;
-    const hidden = [...hiddenMarks(picture, marks).values()].reduce((sum, count) => sum + count, 0);
+    const hidden = [...hiddenMarks(picture, marks).values()].reduce((sum, { count }) => sum + count, 0);
     expect(onRows + hidden).toBe(marks.size);
     expect(hidden).toBe("0d:n/mart" in open ? 1 : 2);
+    for (const { count, masked } of hiddenMarks(picture, marks).values()) expect(masked).toBe(count);
     expect(matching(rows, "(masked)")).toHaveLength(2);
     const at = HEADINGS.findIndex(([name]) => name === "personal");
     expect(csvOf(rows).split("\r\n")[1]!.split(",")[at]).toBe("email (unmasked)");

@@ -12,8 +12,9 @@ from lineage.catalog import Catalog
 from lineage.model.diagnostics import Span
 from lineage.model.statement import ColumnRef
 from lineage.sql.extraction import ExtractionOptions
-from lineage.sql.outline.outlined_text import outline_text
-from lineage.sql.outline.query_outline import BlockColumn, ColumnPlace, TableMention
+from lineage.sql.outline.outlined_text import outline_again
+from lineage.sql.outline.query_outline import BlockColumn, ColumnPlace, OutlinedStatement, TableMention
+from lineage.sql.script.kept_statements import KeptStatements
 
 __all__ = ["DocumentAnalysis", "NameAtCursor", "PlacedColumn"]
 
@@ -48,10 +49,15 @@ class DocumentAnalysis:
         catalog: Catalog | None = None,
         path: str = "",
         proceed: Callable[[], None] = lambda: None,
+        before: DocumentAnalysis | None = None,
     ) -> None:
+        """Read a text; statements that are as they were in `before` are not resolved again."""
         self.text = text
         self.options = options
-        self.statements = outline_text(text, options, catalog, path, proceed)
+        kept = before._kept if before is not None else None
+        self.statements: list[OutlinedStatement]
+        self._kept: KeptStatements
+        self.statements, self._kept = outline_again(kept, text, options, catalog, path, proceed)
         self.has_control = _CONTROL.search(text) is not None
         """Whether it is a template whose parts are chosen or repeated when it is rendered."""
 

@@ -40,6 +40,8 @@ class EditorSession:
         self._tried_at = float("-inf")
         self._mentioned: dict[str, frozenset[str]] = {}
         """The tables that a document mentioned when it was last read."""
+        self._read: dict[str, DocumentAnalysis] = {}
+        """The last analysis of each document."""
         self._files: dict[str, Catalog] = {}
         self.problem: str | None = None
         """Why the store is not open, if it should be."""
@@ -120,7 +122,8 @@ class EditorSession:
         """
         options = self.options(path)
         known = self._mentioned.get(path, frozenset())
-        analysis = DocumentAnalysis(text, options, self.catalog(known, options.naming.dialect), path, proceed)
+        catalog = self.catalog(known, options.naming.dialect)
+        analysis = DocumentAnalysis(text, options, catalog, path, proceed, self._read.get(path))
         for _ in range(2):  # what a star or a bare name means may become known with the schemas
             mentioned = frozenset(analysis.tables)
             if mentioned <= known:
@@ -129,10 +132,12 @@ class EditorSession:
             catalog = self.catalog(known, options.naming.dialect)
             if not len(catalog) and not catalog.sources:
                 break
-            analysis = DocumentAnalysis(text, options, catalog, path, proceed)
+            analysis = DocumentAnalysis(text, options, catalog, path, proceed, analysis)
         if len(self._mentioned) > _MAX_DOCUMENTS:
             self._mentioned.clear()
+            self._read.clear()
         self._mentioned[path] = known
+        self._read[path] = analysis
         return analysis
 
     def known_catalog(self, path: str, options: ExtractionOptions, names: frozenset[str]) -> Catalog:

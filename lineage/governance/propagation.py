@@ -16,6 +16,7 @@ from lineage.garbage_collection import seldom_collecting
 from lineage.governance.exposure import EXPOSURES, Exposure, ValueEffects, exposure_of, reveals
 from lineage.model.influence.evidence import Chain
 from lineage.model.influence.transformations import EdgeKind, Subtype
+from lineage.model.names import dataset_of
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge, StoredJob
 
@@ -83,8 +84,17 @@ class Spread:
 
 
 @seldom_collecting()  # all that is read here is kept
-def load_value_graph(store: GraphStore, starts: Collection[str], functions: ValueEffects) -> ValueGraph:
-    """Return all live steps downstream of some columns, read level by level.
+def load_value_graph(
+    store: GraphStore,
+    starts: Collection[str],
+    functions: ValueEffects,
+    *,
+    tables: Collection[str] | None = None,
+    as_of: datetime | None = None,
+) -> ValueGraph:
+    """Return all steps downstream of some columns, read level by level: the live ones, or those of a time.
+
+    With `tables`, these are the steps that go on in one of them.
 
     Raises:
         StoreError: the store could not be read.
@@ -92,7 +102,9 @@ def load_value_graph(store: GraphStore, starts: Collection[str], functions: Valu
     edges_from: defaultdict[str, list[StoredEdge]] = defaultdict(list)
     seen, level = set(starts), sorted(set(starts))
     while level:
-        for hop in store.expand(level, Direction.DOWNSTREAM):
+        for hop in store.expand(level, Direction.DOWNSTREAM, as_of=as_of):
+            if tables is not None and dataset_of(hop.edge.target) not in tables:
+                continue
             edges_from[hop.via].append(hop.edge)
         ends = {edge.target for via in level for edge in edges_from.get(via, ()) if edge.kind is EdgeKind.CONTRIBUTES}
         level = sorted(ends - seen)

@@ -80,4 +80,4 @@ def _write_reads(path: Path) -> None:
         rows.writerow([ONCE, (now - timedelta(days=300)).isoformat(), "kim", "kim"])
         for (user, sql), times in READS.items():
             for number in range(times):
-                rows.writerow([sql, (now - timedelta(days=60 * number / times, hours=1)).isoformat(), user, user])
+                rows.writerow([sql, (now - timedelta(days=60 * number / times, seconds=1)).isoformat(), user, user])

@@ -33,6 +33,7 @@ def test_a_file_opens_at_its_focus_and_is_explored_without_any_request(page: Pag
     ready(page)
     assert shown_columns(page) == {"stage.orders#amount", "mart.revenue#total"}
     explore(page, "stage.orders#amount", "up")
+    expect(page.locator(".mark")).to_have_count(0)
     row(page, "shop.orders#amount").locator(".name").hover()
     assert lights(page) == {"stage.orders#amount": "red", "mart.revenue#total": "red"}
     row(page, "shop.orders#amount").locator(".name").click()
@@ -64,6 +65,15 @@ def test_a_file_of_everything_starts_with_the_overview(page: Page, store_path: P
     text = path.read_text(encoding="utf-8")
     assert "secret" not in text
     assert "ana" not in text.partition('id="lineage-data">')[2].partition("</script>")[0].split('"')
+
+
+def test_a_file_marks_personal_data(page: Page, store_path: Path, tmp_path: Path) -> None:
+    path = tmp_path / "out.html"
+    done = exported(store_path, "html", str(path), "--focus", "stage.orders.email_hash")
+    assert done.returncode == 0, done.stderr
+    page.goto(path.as_uri())
+    ready(page)
+    expect(row(page, "stage.orders#email_hash").locator(".mark")).to_have_text("⚐ email")
 
 
 def test_diagrams_have_the_tables(store_path: Path) -> None:

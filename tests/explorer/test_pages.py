@@ -10,11 +10,13 @@ import httpx
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
+from lineage.sql.extraction import options_for
 from lineage.store import open_store
+from lineage_ingest.sql_files import ingest_sql_files
 from tests.cli.running import lineage
 from tests.cli.test_serve_command import served
-from tests.explorer.estate import HTML, fill
-from tests.explorer.lineage_page import cards, ready, row, show
+from tests.explorer.estate import HTML, JANUARY, MARCH, fill
+from tests.explorer.lineage_page import cards, ready, row, show, shown_columns
 
 
 @pytest.fixture(scope="module")
@@ -190,6 +192,22 @@ def test_a_service_that_goes_away_is_said_and_tried_again(browser: Browser, stor
     expect(page.get_by_role("alert").first).to_contain_text("The service does not answer")
     assert len(cards(page)) == 4  # what was there stays
     context.close()
+
+
+def test_an_address_of_a_renamed_column_leads_to_its_present_name(page: Page, tmp_path: Path) -> None:
+    (tmp_path / "sql").mkdir()
+    before = "CREATE TABLE t (a int); CREATE VIEW v AS SELECT a FROM t;"
+    after = "CREATE TABLE t (a int); ALTER TABLE t RENAME COLUMN a TO b; CREATE VIEW v AS SELECT b FROM t;"
+    with open_store(tmp_path / "store.db") as store:
+        for at, sql in ((JANUARY, before), (MARCH, after)):
+            (tmp_path / "sql" / "t.sql").write_text(sql, encoding="utf-8")
+            ingest_sql_files([tmp_path / "sql"], store, options_for("postgres"), observed_at=at, project="shop")
+    with served("--store", str(tmp_path / "store.db")) as (url, _):
+        show(page, url, "t#a")
+        expect(page.locator(".why")).to_contain_text("It is called t.b now.")
+        page.get_by_role("button", name="Show it").click()
+        ready(page)
+        assert shown_columns(page) == {"t#b", "v#b"}
 
 
 def test_an_empty_graph_says_how_to_fill_it(page: Page, tmp_path: Path) -> None:

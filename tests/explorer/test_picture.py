@@ -227,3 +227,26 @@ def test_where_only_references_lead_everything_shows_them(page: Page, address: s
     ready(page)
     expect(page.get_by_role("checkbox", name="References", exact=True)).to_be_checked()
     assert len(cards(page)) > 1
+
+
+def test_personal_data_is_marked_in_the_picture_and_in_the_list(page: Page, address: str, tmp_path: Path) -> None:
+    show(page, address, "stage.orders")
+    mark = row(page, "stage.orders#email_hash").locator(".mark")
+    expect(mark).to_have_text("⚐ email")
+    expect(row(page, "shop.orders#email").locator(".mark")).to_have_text("⚑ email")
+    named = row(page, "stage.orders#email_hash").get_by_role("button", name="personal data: email (masked)")
+    expect(named).to_be_visible()
+    expect(page.get_by_label("Legend")).to_contain_text("⚑ readable, ⚐ masked")
+    marked = page.locator(".row:has(.mark)").evaluate_all("rows => rows.map(row => row.dataset.node)")
+    named.click()
+    panel = page.get_by_role("complementary", name="About stage.orders.email_hash")
+    expect(panel).to_contain_text("Holds email of shop.orders.email masked")
+    show(page, address, "stage.orders", list="1")
+    expect(page.locator("td.personal", has_text="email (masked)")).to_be_visible()
+    with page.expect_download() as download:
+        page.get_by_role("button", name="Save as CSV").click()
+    download.value.save_as(tmp_path / "list.csv")
+    saved = csv.DictReader(io.StringIO((tmp_path / "list.csv").read_text(encoding="utf-8"), newline=""))
+    held = {key(f"{line['Table']}#{line['Column']}"): line["Personal data"] for line in saved if line["Personal data"]}
+    assert held == {key("shop.orders#email"): "email (unmasked)", key("stage.orders#email_hash"): "email (masked)"}
+    assert set(marked) == held.keys()

@@ -32,6 +32,7 @@ QUERIES = {
     "unusedTables": '{ unusedTables(since: "2024-01-01") { totalCount } }',
     "piiReport": "{ piiReport { totalCount } }",
     "exposures": '{ exposures(column: "users.email") { totalCount } }',
+    "personalDataIn": '{ personalDataIn(columns: ["pg/users#email"]) { cuts } }',
     "accessAudit": "{ accessAudit { totalCount } }",
     "grantAudit": "{ grantAudit { totalCount } }",
     "columnTags": "{ columnTags { name } }",

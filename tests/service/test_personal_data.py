@@ -52,6 +52,27 @@ def test_where_values_are(service: Service) -> None:
     assert service.data(EXPOSURES.replace("totalCount", "stopped"))["exposures"]["stopped"]
 
 
+def test_which_of_some_columns_hold_personal_data(service: Service) -> None:
+    service.data(TAG, c="users.email", n="email")
+    asked = """query ($columns: [String!]!, $at: DateTime) { personalDataIn(columns: $columns, asOf: $at) {
+      columns { key classes { name exposure sourceKey } } cuts } }"""
+    names = ("contacts.hashed", "staged.mail", "users.country", "users.email", "nowhere.at_all")
+    found = service.data(asked, columns=[key(one) for one in names])["personalDataIn"]
+    source = {"name": "email", "sourceKey": key("users.email")}
+    assert found == {
+        "columns": [
+            {"key": key("contacts.hashed"), "classes": [{**source, "exposure": "MASKED"}]},
+            {"key": key("staged.mail"), "classes": [{**source, "exposure": "UNMASKED"}]},
+            {"key": key("users.email"), "classes": [{**source, "exposure": "UNMASKED"}]},
+        ],
+        "cuts": [],
+    }
+    early = service.data(asked, columns=[key("staged.mail")], at="2023-01-01T00:00:00")["personalDataIn"]
+    assert early["columns"] == []
+    assert service.refusal(asked, columns=[])["code"] == "BAD_ARGUMENT"
+    assert service.refusal(asked, columns=[key("users.email")] * 501)["code"] == "LIMIT_EXCEEDED"
+
+
 def test_the_policy_of_the_service_says_what_may_be_where(tmp_path: Path) -> None:
     entry = PolicyEntry(classes=("email",), tables=("staged",), verdict=Verdict.DENY, why="raw mail stays in users")
     asked = """{ piiReport { verdicts { verdict columns } sources { rulings { verdict }

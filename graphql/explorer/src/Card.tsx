@@ -1,6 +1,7 @@
 /** A card: a table with the columns in play, or a stack of siblings. */
 
 import { type KeyboardEvent, memo } from "react";
+import { type HeldClass, type Marks, MASKED, READABLE, signOf, textOf } from "./marks";
 import { type Direction, plural, schemaOf, shortName, words } from "./model";
 import { lightUp, putOut, type Shine, useIsFaded, useShine } from "./lighting";
 import type { Card, Picture } from "./picture";
@@ -11,6 +12,9 @@ export interface CardActions {
   selected: string;
   focus: string;
   starts: ReadonlySet<string>;
+  marks: Marks;
+  /** Marked columns that have no row, by card. */
+  hiddenMarks: ReadonlyMap<string, { count: number; masked: number }>;
   columnCount(table: string): number | null;
   explore(key: string, direction: Direction): void;
   pick(key: string, options: { focus: boolean }): void;
@@ -92,6 +96,8 @@ function Head({ card, actions }: { card: Card; actions: CardActions }) {
 const Row = memo(function Row({ column, actions }: { column: ColumnInfo; actions: CardActions }) {
   const shine = useShine(column.key);
   const focused = actions.focus === column.key;
+  const held = actions.marks.get(column.key);
+  const personal = held ? `, personal data: ${textOf(held)}` : "";
   return (
     <li className={`row${focused ? " focused" : ""}`} data-light={shine} data-node={column.key}>
       <Explore target={column.key} label={column.path} direction="UPSTREAM" actions={actions} />
@@ -100,12 +106,13 @@ const Row = memo(function Row({ column, actions }: { column: ColumnInfo; actions
         className="name"
         title={column.path + (column.dataType ? ` · ${column.dataType}` : "")}
         aria-pressed={focused}
-        aria-label={`Column ${column.path}${column.dataType ? `, ${column.dataType}` : ""}`}
+        aria-label={`Column ${column.path}${column.dataType ? `, ${column.dataType}` : ""}${personal}`}
         onClick={() => actions.pick(column.key, { focus: true })}
         {...lighting(actions, column.key)}
       >
         <span className="path">{column.path}</span>
-        {column.tags.map((tag) => (
+        {held && <Mark classes={held} />}
+        {column.tags.filter((tag) => !held?.some((one) => one.name === tag)).map((tag) => (
           <span className="tag" key={tag}>
             {tag}
           </span>
@@ -118,6 +125,27 @@ const Row = memo(function Row({ column, actions }: { column: ColumnInfo; actions
     </li>
   );
 });
+
+/** A flag with the class, hollow where it is masked; the row's name says it in words. */
+function Mark({ classes }: { classes: readonly HeldClass[] }) {
+  return (
+    <span className="mark" title={`personal data: ${textOf(classes)}`}>
+      {signOf(classes)} {classes[0]!.name}
+      {classes.length > 1 && ` +${classes.length - 1}`}
+    </span>
+  );
+}
+
+function HiddenMarks({ hidden }: { hidden: { count: number; masked: number } | undefined }) {
+  if (!hidden) return null;
+  const { count, masked } = hidden;
+  const text = `${plural(count, "column")} without a row ${count === 1 ? "holds" : "hold"} personal data, masked in ${masked}`;
+  return (
+    <span className="mark" role="img" aria-label={text} title={text}>
+      {masked < count ? READABLE : MASKED} {count}
+    </span>
+  );
+}
 
 function Sign({ shine }: { shine: Shine }) {
   const sign = SIGNS[shine];
@@ -153,6 +181,7 @@ function Foot({ card, total, actions }: { card: Card; total: number | null; acti
       <button type="button" className="link" onClick={() => actions.widen(card.id)}>
         {card.wide ? "fewer" : "all"}
       </button>
+      <HiddenMarks hidden={actions.hiddenMarks.get(card.id)} />
     </footer>
   );
 }
@@ -185,6 +214,7 @@ function StackView({ card, actions, faded }: { card: Card; actions: CardActions;
             all
           </button>
         )}
+        <HiddenMarks hidden={actions.hiddenMarks.get(card.id)} />
       </footer>
     </section>
   );

@@ -57,7 +57,7 @@ export function ChangesNotice({ picture }: { picture: Picture }) {
   const { clauses } = view.filters;
   return (
     <p role="status" className="comparison">
-      {said.length ? `${plural(flows.size, "line")} of this picture changed since ${view.since}: ${said.join(", ")}.` : `No line of this picture changed since ${view.since}.`}
+      {said.length ? `${plural(flows.size, "line")} of this picture changed since ${view.since}: ${said.join(", ")}.` : `No line of this picture changed since ${view.since}.`} Formulas are not compared.
       {clauses.length < CLAUSES.length && (
         <>
           {" "}

@@ -5,6 +5,7 @@ import type { CardActions } from "./Card";
 import { ChangesNotice } from "./Changes";
 import { FilterBar } from "./Filters";
 import { List } from "./List";
+import { hiddenMarks, markable, MASKED, READABLE as FLAG, useMarks } from "./marks";
 import { MOST_CARDS, timeOf, useAnswer, useLoaded } from "./loading";
 import { CLAUSES, type Direction, nameOf, plural, tableOf } from "./model";
 import { usePage } from "./navigation";
@@ -24,6 +25,7 @@ export function LineagePage() {
   const picture = useMemo(() => pictureOf(view, loaded.answers, now), [view, loaded.answers, now]);
   const [drawAnyway, setDrawAnyway] = useState("");
   const [panelOpen, setPanelOpen] = useState(true);
+  const marking = useMarks(useMemo(() => markable(picture), [picture]), timeOf(view.asOf), loaded.busy);
   const starts = useMemo(() => new Set(view.of), [view.of]);
   const origin = JSON.stringify(view.of);
   const pick = (key: string, { focus }: { focus: boolean }) => {
@@ -37,13 +39,16 @@ export function LineagePage() {
       selected: view.selected,
       focus: view.focus,
       starts,
+      marks: marking.marks,
+      // Counted once all are known.
+      hiddenMarks: hiddenMarks(picture, marking.busy ? new Map() : marking.marks),
       columnCount: (table) => loaded.answers.extras.get(table)?.columns ?? null,
       explore: (key, direction) => go({ ...view, steps: [...view.steps, { direction, key, all: false }] }),
       pick,
       widen: (table) => go({ ...view, wide: view.wide.includes(table) ? view.wide.filter((one) => one !== table) : [...view.wide, table] }),
       unstack: (stack, count) => go({ ...view, open: { ...view.open, [stack]: count } }),
     }),
-    [picture, view, loaded.answers, starts, go],
+    [picture, view, loaded.answers, marking.marks, marking.busy, starts, go],
   );
   const cards = picture.cards.length;
   const cut = loaded.cuts.filter((one) => one.ask.all).map((one) => ({ key: one.ask.key, direction: one.ask.direction }));
@@ -103,6 +108,7 @@ export function LineagePage() {
             </button>
           </p>
         )}
+        {marking.failure && !isList && <p role="status">Not all personal data is marked: {marking.failure}</p>}
         {picture.missing.filter((one) => !one.isFocus).map((one) => (
           <p key={one.text} role="status" className="missing">
             {one.text}{" "}
@@ -119,10 +125,10 @@ export function LineagePage() {
           <div className="picture" data-busy={loaded.busy}>
             {!offersList && loaded.answers.asks.size > 0 && <PictureView picture={picture} actions={actions} origin={origin} />}
             {isEmpty && !loaded.error && <Why picture={picture} />}
-            <Legend references={view.filters.clauses.length > 0} comparing={view.since !== ""} />
+            <Legend references={view.filters.clauses.length > 0} comparing={view.since !== ""} marks={marking.marks.size > 0} />
           </div>
         )}
-        {panelOpen && view.selected && <Panel key={view.selected} picture={picture} node={view.selected} close={() => setPanelOpen(false)} />}
+        {panelOpen && view.selected && <Panel key={view.selected} picture={picture} node={view.selected} held={marking.marks.get(view.selected) ?? []} close={() => setPanelOpen(false)} />}
       </div>
     </main>
   );
@@ -190,7 +196,7 @@ function withAll(steps: ReturnType<typeof usePage>["view"]["steps"], key: string
   return has ? steps : [...steps, { direction, key, all: true }];
 }
 
-function Legend({ references, comparing }: { references: boolean; comparing: boolean }) {
+function Legend({ references, comparing, marks }: { references: boolean; comparing: boolean; marks: boolean }) {
   return (
     <p className="legend" aria-label="Legend">
       <span className="solid">contribution</span>
@@ -198,6 +204,11 @@ function Legend({ references, comparing }: { references: boolean; comparing: boo
       {comparing && <span className="added">added</span>}
       {comparing && <span className="gone">gone</span>}
       {comparing && <span className="changed">changed</span>}
+      {marks && (
+        <span>
+          personal data: {FLAG} readable, {MASKED} masked
+        </span>
+      )}
       <span>
         hover a column: <b className="contribution">● value</b>
         {references && (

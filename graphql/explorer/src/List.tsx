@@ -2,11 +2,12 @@
 
 import { Fragment, useEffect, useMemo, useState } from "react";
 import { excelOf, MOST_IN_A_SHEET } from "./excel";
-import { type Direction, partsOf, plural } from "./model";
+import { useMarks } from "./marks";
+import { type Direction, isColumn, partsOf, plural } from "./model";
 import { timeOf, useExtras } from "./loading";
 import { usePage } from "./navigation";
 import { kindsOf, type Picture } from "./picture";
-import { admitsReached, csvOf, HEADINGS, type ListRow, matching, rowOfReached, rowsOf, sorted, unheeded } from "./rows";
+import { admitsReached, csvOf, HEADINGS, type ListRow, matching, rowOfReached, rowsOf, sorted, unheeded, withMarks } from "./rows";
 
 const SHOWN = 500;
 
@@ -20,14 +21,16 @@ export function List({ picture, larger, pick }: { picture: Picture; larger: { ke
   const extras = useExtras(tables);
   const own = useMemo(() => rowsOf(picture, view.of, extras), [picture, view.of, extras]);
   const { rows: reached, busy, failure } = useReached(larger);
-  const rows = useMemo(() => {
+  const all = useMemo(() => {
     const keys = new Set(own.map((row) => row.key));
-    return sorted(matching([...own, ...reached.filter((row) => !keys.has(row.key))], text), by, descending);
-  }, [own, reached, text, by, descending]);
+    return [...own, ...reached.filter((row) => !keys.has(row.key))];
+  }, [own, reached]);
+  const marking = useMarks(useMemo(() => all.map((row) => row.key).filter(isColumn), [all]), timeOf(view.asOf), busy);
+  const rows = useMemo(() => sorted(matching(withMarks(all, marking.marks), text), by, descending), [all, marking.marks, text, by, descending]);
   // A column that is empty everywhere takes the others' room; files have all.
   const headings = HEADINGS.filter(([name]) => ["table", "column", "hops"].includes(name) || rows.some((row) => row[name] !== "" && row[name] !== null));
   const ignored = larger.length ? unheeded(view) : [];
-  const total = new Set([...own, ...reached].map((row) => row.key)).size;
+  const total = all.length;
   return (
     <section className="list" aria-label="List">
       <div className="list-tools">
@@ -36,9 +39,10 @@ export function List({ picture, larger, pick }: { picture: Picture; larger: { ke
         </label>
         <span role="status">
           {rows.length === total ? plural(total, "row") : `${rows.length.toLocaleString("en")} of ${plural(total, "row")} shown`}
-          {busy && ", loading more…"}
+          {busy ? ", loading more…" : marking.busy && ", looking for personal data…"}
         </span>
         {ignored.length > 0 && <span className="badge warn">not filtered by: {ignored.join(", ")}</span>}
+        {marking.failure && <span className="badge warn">not all personal data is found: {marking.failure}</span>}
         {failure && <span className="badge warn">not all rows could be loaded: {failure}</span>}
         <button type="button" onClick={() => save(new Blob([csvOf(rows)], { type: "text/csv" }), "lineage.csv")}>
           Save as CSV

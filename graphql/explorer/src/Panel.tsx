@@ -5,6 +5,7 @@ import { Changes } from "./Changes";
 import { Kind } from "./Card";
 import { COMPLETENESS, EdgeEvidence, Steps } from "./Evidence";
 import { timeOf, useAnswer } from "./loading";
+import type { HeldClass } from "./marks";
 import { groupBy, isColumn, nameOf, plural, tableOf, words } from "./model";
 import { usePage } from "./navigation";
 import { Failure } from "./Notices";
@@ -14,7 +15,7 @@ import { AssertEdge, EditWords } from "./Steward";
 import { Usage } from "./Usage";
 import { NO_FILTERS, START } from "./view";
 
-export function Panel({ picture, node, close }: { picture: Picture; node: string; close(): void }) {
+export function Panel({ picture, node, held, close }: { picture: Picture; node: string; held: readonly HeldClass[]; close(): void }) {
   const { source, service, view, go, open } = usePage();
   const { answer, error } = useAnswer(node, () => source.details(node));
   const title = nameOf(node, picture.part);
@@ -55,6 +56,11 @@ export function Panel({ picture, node, close }: { picture: Picture; node: string
           </p>
           <Words details={answer} />
           {answer.classes.length > 0 && <PersonalData classes={answer.classes} />}
+          {held.filter((one) => one.source !== node).map((one) => (
+            <p key={one.name} className="meta">
+              Holds {one.name} of {nameOf(one.source, picture.part)} <b className="badge">{one.exposure}</b>
+            </p>
+          ))}
           {view.since && <Changes node={node} part={picture.part} />}
           {isColumn(node) && <Evidence picture={picture} node={node} />}
           <Usage details={answer} />

@@ -159,6 +159,8 @@ function StatementPicture({ statement, references, ctes }: { statement: Statemen
     selected: "",
     focus: view.focus,
     starts: new Set([target]),
+    marks: new Map(),
+    hiddenMarks: new Map(),
     columnCount: (table) => allColumns.get(table)?.length ?? null,
     explore: noop,
     pick: (key, options) => options.focus && setFocus(key === focus ? "" : key),

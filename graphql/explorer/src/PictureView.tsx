@@ -10,6 +10,8 @@ import { tableOf } from "./model";
 import type { Card, Picture } from "./picture";
 
 const DETAIL = 0.35;
+const READABLE = 0.6;
+const HIGH = 3_000;
 /** Pixels at the lower edge that the legend takes. */
 const LEGEND = 40;
 const ActionsContext = createContext<CardActions | null>(null);
@@ -61,7 +63,8 @@ function Flow({ picture, origin }: { picture: Picture; origin: string }) {
       onlyRenderVisibleElements={nodes.length > 60}
       minZoom={0.05}
       maxZoom={1.6}
-      fitView
+      // Of cards that no window holds, the camera shows the top.
+      fitView={!picture.cards.some((card) => card.height > HIGH)}
       fitViewOptions={{ maxZoom: 1, padding: 0.12 }}
       proOptions={{ hideAttribution: true }}
       aria-label="Picture of the lineage, from sources on the left to consumers on the right"
@@ -117,8 +120,11 @@ function Camera({ cards, places, origin }: { cards: readonly Card[]; places: Rea
     const still = matchMedia("(prefers-reduced-motion: reduce)").matches;
     const bounds = boundsOf(cards, places);
     // A strip too small to read is no picture: then the new cards alone.
-    const readable = Math.min(width / bounds.width, height / bounds.height) > DETAIL;
-    void flow.fitBounds(readable ? bounds : boundsOf(fresh, places), { padding: 0.12, duration: still || isNew ? 0 : 300 }).then(() => {
+    const isReadable = (box: typeof bounds) => Math.min(width / box.width, height / box.height) > DETAIL;
+    const chosen = isReadable(bounds) ? bounds : boundsOf(fresh, places);
+    // Of a card that is higher than any window, its top.
+    const shown = isReadable(chosen) ? chosen : { ...chosen, width: Math.min(chosen.width, width / READABLE), height: Math.min(chosen.height, height / READABLE) };
+    void flow.fitBounds(shown, { padding: 0.12, duration: still || isNew ? 0 : 300 }).then(() => {
       if (flow.getZoom() > 1) void flow.zoomTo(1, { duration: 0 });
     });
   }, [cards, places, origin, width, height]);

@@ -43,6 +43,11 @@ export function Why({ picture }: { picture: Picture }) {
 async function causesOf(source: Source, view: View): Promise<Cause[]> {
   const key = view.of[0]!;
   const details = await source.details(key);
+  if (details.key !== key) {
+    const name = details.column ? `${details.table.name}.${details.column.path}` : details.table.name;
+    const lift = { ...view, of: view.of.map((one) => (one === key ? details.key : one)), selected: "", focus: "", steps: [] };
+    return [{ text: `It is called ${name} now.`, action: "Show it", lift }];
+  }
   const causes: Cause[] = [];
   const count = async (asOf: string, references: boolean) => {
     const kinds = references ? (["REFERENCES"] as const) : (["CONTRIBUTES"] as const);

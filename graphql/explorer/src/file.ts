@@ -1,6 +1,7 @@
 /** Questions answered from the data of an offline file, in memory. */
 
 import { Paths } from "./light";
+import type { HeldClass } from "./marks";
 import { type ColumnInfo, type Direction, type EdgeInfo, type EdgeKind, type Hop, type JobInfo, type Part, type TableInfo, emptyPart, isColumn, schemaOf, tableOf } from "./model";
 import { type Changes, type Details, type EvidenceStep, type Extra, type HopQuestion, type ReachQuestion, Refusal, type Source, type StatementLineage, ownerIn, tableHit } from "./source";
 
@@ -25,7 +26,7 @@ export interface FileData {
   writtenAt: string;
   focus: string[];
   tables: (TableInfo & { domains: string[]; lastRead: string | null; lastSeen: string; reads: number })[];
-  columns: (ColumnInfo & { description: string | null })[];
+  columns: (ColumnInfo & { description: string | null; classes?: HeldClass[] })[];
   edges: FileEdge[];
   jobs: FileJob[];
 }
@@ -177,6 +178,11 @@ export class FileSource implements Source {
   async extras(tables: TableInfo[]) {
     const extra = (table: TableInfo): [string, Extra] => [table.key, { columns: this.columnsOf.get(table.key)?.length ?? 0, lastRead: this.tables.get(table.key)?.lastRead ?? null }];
     return new Map(tables.map(extra));
+  }
+
+  async marks(columns: readonly string[]) {
+    const held = (key: string): [string, HeldClass[]][] => (this.byColumn.get(key)?.classes ?? []).length ? [[key, this.byColumn.get(key)!.classes!]] : [];
+    return { marks: new Map(columns.flatMap(held)), cut: "" };
   }
 
   async details(key: string): Promise<Details> {

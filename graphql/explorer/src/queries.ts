@@ -112,6 +112,10 @@ export const EXTRAS = `query ($ids: [ID!]!) {
   nodes(ids: $ids) { ... on Table { key columns(first: 1) { totalCount } usage { lastRead } } }
 }`;
 
+export const MARKS = `query ($columns: [String!]!, $asOf: DateTime) {
+  personalDataIn(columns: $columns, asOf: $asOf) { columns { key classes { name exposure sourceKey } } cuts }
+}`;
+
 const JOBS = `jobs(first: 12) {
   totalCount
   nodes {

@@ -1,6 +1,7 @@
 /** The list twin of a picture: its columns as rows, sorted, filtered, and as CSV. */
 
 import { BOTH, CONTRIBUTION, type Lit } from "./light";
+import { type Marks, textOf } from "./marks";
 import { CLAUSES, groupBy, isColumn, pathOf, schemaOf, tableOf } from "./model";
 import type { Picture } from "./picture";
 import type { Extra, ReachedRow } from "./source";
@@ -19,6 +20,8 @@ export interface ListRow {
   masking: string;
   /** How it differs from the earlier date. */
   change: string;
+  /** Classes of personal data, with how much is shown. */
+  personal: string;
   tags: string;
   owner: string;
   lastRead: string;
@@ -33,6 +36,7 @@ export const HEADINGS: [keyof ListRow, string][] = [
   ["subtypes", "How"],
   ["masking", "Masking"],
   ["change", "Change"],
+  ["personal", "Personal data"],
   ["tags", "Tags"],
   ["owner", "Owner"],
   ["lastRead", "Last read"],
@@ -66,6 +70,7 @@ export function rowsOf(picture: Picture, starts: readonly string[], extras: Read
       subtypes: [...new Set(edges.flatMap((edge) => edge.subtypes))].sort().join(", ").toLowerCase().replaceAll("_", " "),
       masking: flows.length && flows.every((edge) => edge.masking) ? "masked" : flows.some((edge) => edge.masking) ? "partly" : "",
       change: [...new Set(edges.flatMap((edge) => edge.change ?? []))].sort().join(", "),
+      personal: "",
       tags: [...new Set([...(table?.tags ?? []), ...(column?.tags ?? [])])].join(", "),
       owner: table?.owners.join(", ") ?? "",
       lastRead: extras.get(tableOf(key))?.lastRead?.slice(0, 10) ?? "",
@@ -73,6 +78,9 @@ export function rowsOf(picture: Picture, starts: readonly string[], extras: Read
   });
   return sorted(rows, "hops", false);
 }
+
+/** The rows with what personal data their columns hold. */
+export const withMarks = (rows: readonly ListRow[], marks: Marks): ListRow[] => rows.map((row) => (marks.has(row.key) ? { ...row, personal: textOf(marks.get(row.key)) } : row));
 
 export function rowOfReached(row: ReachedRow, sign: 1 | -1): ListRow {
   const flows = row.influence.includes("CONTRIBUTES");
@@ -87,6 +95,7 @@ export function rowOfReached(row: ReachedRow, sign: 1 | -1): ListRow {
     subtypes: row.how.join(", ").toLowerCase().replaceAll("_", " "),
     masking: row.masked ? "masked" : "",
     change: "",
+    personal: "",
     tags: [...new Set([...row.table.tags, ...row.column.tags])].join(", "),
     owner: row.table.owners.join(", "),
     lastRead: "",

@@ -1,6 +1,7 @@
 /** Questions to the GraphQL service that serves this page. */
 
-import { type ColumnInfo, type EdgeInfo, type EdgeKind, type Hop, type JobInfo, type Part, type TableInfo, edgeId, emptyPart, partsOf, tableOf } from "./model";
+import type { HeldClass } from "./marks";
+import { type ColumnInfo, type EdgeInfo, type EdgeKind, type Hop, type JobInfo, type Part, type TableInfo, edgeId, emptyPart, partsOf, tableOf, words } from "./model";
 import { compare } from "./picture";
 import * as queries from "./queries";
 import { Refusal, type Changes, type Details, type EvidenceStep, type Extra, type Hit, type HopQuestion, type ReachQuestion, type Source, type StatementLineage, hasWords, ownerIn, tableHit } from "./source";
@@ -13,6 +14,8 @@ const KEPT = 400;
 
 export class ServiceSource implements Source {
   private readonly answers = new Map<string, Promise<Json>>();
+  /** Personal data by time and column: a step asks about what it adds only. */
+  private readonly marked = new Map<string, Promise<Json>>();
 
   constructor(private readonly address: string) {}
 
@@ -23,6 +26,7 @@ export class ServiceSource implements Source {
 
   forget(): void {
     this.answers.clear();
+    this.marked.clear();
   }
 
   async service() {
@@ -140,6 +144,26 @@ export class ServiceSource implements Source {
       for (const one of nodes) if (one) found.set(one.key, { columns: one.columns.totalCount, lastRead: one.usage.lastRead });
     }
     return found;
+  }
+
+  async marks(columns: readonly string[], asOf: string) {
+    const id = (key: string) => JSON.stringify([sessionStorage.getItem(TOKEN), asOf, key]);
+    const fresh = columns.filter((key) => !this.marked.has(id(key)));
+    if (fresh.length) {
+      const asked = this.send(queries.MARKS, { columns: fresh, asOf: asOf || null });
+      asked.catch(() => fresh.forEach((key) => this.marked.delete(id(key))));
+      for (const key of fresh) this.marked.set(id(key), asked);
+    }
+    const answers = await Promise.all(new Set(columns.map((key) => this.marked.get(id(key))!)));
+    const marks = new Map<string, HeldClass[]>();
+    for (const { personalDataIn } of answers) {
+      for (const { key, classes } of personalDataIn.columns) {
+        marks.set(key, classes.map((one: Json) => ({ name: one.name, exposure: words(one.exposure), source: one.sourceKey })));
+      }
+    }
+    const wanted = new Set(columns);
+    for (const key of marks.keys()) if (!wanted.has(key)) marks.delete(key);
+    return { marks, cut: answers.flatMap((one) => one.personalDataIn.cuts).join("; ") };
   }
 
   async details(key: string): Promise<Details> {

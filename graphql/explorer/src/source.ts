@@ -1,5 +1,6 @@
 /** What answers the page's questions: the service, or the data of an offline file. */
 
+import type { Marks } from "./marks";
 import type { Change, ColumnInfo, Direction, EdgeInfo, EdgeKind, Hop, Part, TableInfo } from "./model";
 
 export interface Hit {
@@ -256,6 +257,8 @@ export interface Source {
   reached(question: ReachQuestion, after: string): Promise<{ rows: ReachedRow[]; total: number; after: string | null }>;
   columns(table: string, after: string): Promise<{ table: TableInfo; columns: ColumnInfo[]; total: number; after: string | null }>;
   extras(tables: TableInfo[]): Promise<Map<string, Extra>>;
+  /** Personal data in columns; `cut` says why there may be more. */
+  marks(columns: readonly string[], asOf: string): Promise<{ marks: Marks; cut: string }>;
   details(key: string): Promise<Details>;
   changes(table: string, since: string, asOf: string): Promise<Changes>;
   paths(from: string, to: string, kinds: EdgeKind[], asOf: string): Promise<EvidenceStep[][]>;

@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { excelOf } from "../src/excel";
 import type { ListRow } from "../src/rows";
 
-const ROW: ListRow = { key: "k", table: "a", column: "b", dataType: "int", hops: -2, relation: "both", subtypes: "", masking: "", change: "", tags: "", owner: "", lastRead: "" };
+const ROW: ListRow = { key: "k", table: "a", column: "b", dataType: "int", hops: -2, relation: "both", subtypes: "", masking: "", change: "", personal: "", tags: "", owner: "", lastRead: "" };
 
 test("is a sheet of texts and numbers, in which nothing is calculated", async () => {
   const rows = [ROW, { ...ROW, table: '=cmd|"/c"', column: "<a&b>\u0007" }, { ...ROW, table: "x".repeat(40_000) }];

@@ -157,6 +157,6 @@ describe("the list", () => {
   test("is CSV that no spreadsheet calculates", () => {
     const [row] = rowsOf(pictureOf(view(), SMALL, NOW), [CENTRE], new Map());
     const [, line] = csvOf([{ ...row!, table: '=cmd|"/c"', column: "a,b\nc", hops: -1 }]).split("\r\n");
-    expect(line).toBe(`"'=cmd|""/c""","a,b\nc",,-1,start,identity,,,,,`);
+    expect(line).toBe(`"'=cmd|""/c""","a,b\nc",,-1,start,identity,,,,,,`);
   });
 });

@@ -21,6 +21,7 @@ from lineage_graphql.schema.access_audit import AccessAudits
 from lineage_graphql.schema.exposures import PersonalData
 from lineage_graphql.schema.fields import LONG, Long, argument
 from lineage_graphql.schema.grant_audit import GrantAudits
+from lineage_graphql.schema.held_classes import HeldClassQueries
 from lineage_graphql.schema.lists.domains import DomainQueries
 from lineage_graphql.schema.lists.groups import Groups
 from lineage_graphql.schema.lists.lists import Lists
@@ -59,6 +60,7 @@ class Query(
     PersonalData,
     AccessAudits,
     GrantAudits,
+    HeldClassQueries,
 ):
     """The queries."""
 

@@ -13,6 +13,9 @@ from typing import Any
 
 from lineage import __version__
 from lineage.export.graph_part import GraphPart
+from lineage.governance.held_classes import HeldClass, held_classes
+from lineage.governance.tags.rules import default_rules
+from lineage.governance.tags.tagging import classify
 from lineage.model.facts import domains_in, facts_from
 from lineage.model.influence.evidence import spans_of
 from lineage.store.protocol import GraphStore
@@ -22,6 +25,7 @@ from lineage.traversal import total_usage
 __all__ = ["html_page"]
 
 Json = dict[str, Any]
+_ALL = 1_000_000_000
 
 
 def html_page(store: GraphStore, part: GraphPart, at: datetime | None = None, *, cell: str | None = None) -> str:
@@ -69,6 +73,7 @@ def _data(store: GraphStore, part: GraphPart, at: datetime) -> Json:
     stating = {edge.job for edge in part.edges}
     about = {job for jobs in store.job_keys_of(keys).values() for job in jobs}
     jobs = [job for job in store.jobs(sorted(stating | about)) if job.key in stating or job.writes]
+    held = _held(store, [one.key for one in part.columns])
     findings = defaultdict(list)
     for found in store.diagnostics_of([job.key for job in jobs]):
         findings[found.job].append(found.diagnostic)
@@ -85,7 +90,7 @@ def _data(store: GraphStore, part: GraphPart, at: datetime) -> Json:
             }
             for dataset in part.datasets
         ],
-        "columns": [_column(one) for one in part.columns],
+        "columns": [_column(one, held.get(one.key, ())) for one in part.columns],
         "edges": [
             {
                 "source": edge.source,
@@ -129,7 +134,18 @@ def _table(dataset: StoredDataset) -> Json:
     }
 
 
-def _column(column: StoredColumn) -> Json:
+def _held(store: GraphStore, columns: list[str]) -> dict[str, tuple[HeldClass, ...]]:
+    """Return the classes of personal data that columns hold."""
+    known = classify(store, default_rules())
+    if not known.tags:
+        return {}
+    # What functions do is known to the extraction, which most exports do without.
+    from lineage.sql.resolve.calls.functions import value_functions  # noqa: PLC0415
+
+    return held_classes(store, known, value_functions(), columns, most=_ALL).by_column
+
+
+def _column(column: StoredColumn, held: tuple[HeldClass, ...]) -> Json:
     facts = facts_from(column.facts)
     return {
         "key": column.key,
@@ -140,6 +156,7 @@ def _column(column: StoredColumn) -> Json:
         "inferred": column.inferred,
         "droppedAt": _time(column.dropped_at),
         "description": column.description or next((each.description for each in facts if each.description), None),
+        "classes": [{"name": one.name, "exposure": str(one.exposure), "source": one.source} for one in held],
     }
 
 

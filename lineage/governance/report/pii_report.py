@@ -36,6 +36,7 @@ __all__ = [
     "Ruling",
     "SourceColumn",
     "make_report",
+    "sources_among",
 ]
 
 UNRESOLVED = "columns of some SQL"
@@ -290,7 +291,7 @@ def make_report(
     """Return the report of the columns of some classes (all, without any), or of `columns` (keys).
 
     A column whose classes another one of the report explains is part of that one's answer, and no source of its own,
-    unless a person tagged it: see `_sources`.
+    unless a person tagged it: see `sources_among`.
 
     Raises:
         StoreError: the store could not be read.
@@ -306,7 +307,7 @@ def make_report(
         stops = {key for key in classification.denials if key != start and classification.denies(key, wanted)}
         spreads[start] = spread(graph, start, stops)
     if columns is None:
-        kept = _sources(spreads, classification)
+        kept = sources_among(spreads, classification)
         spreads = {start: found for start, found in spreads.items() if start in kept}
     facts = ReportFacts(store, graph, spreads.values())
     sources = [_source(facts, found, classification, classes, policy) for found in spreads.values()]
@@ -316,7 +317,7 @@ def make_report(
     return PiiReport(at, tuple(sorted(named)), ordered, spots, policy is not None, breakers.texts if breakers else ())
 
 
-def _sources(spreads: Mapping[str, Spread], classification: Classification) -> set[str]:
+def sources_among(spreads: Mapping[str, Spread], classification: Classification) -> set[str]:
     """Return the starts whose classes no other start explains, and those that people tagged.
 
     A column is explained by another one of its classes that reaches it unmasked; one that only rules tagged, because

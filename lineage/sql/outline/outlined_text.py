@@ -13,9 +13,10 @@ from lineage.sql.outline.outline_reader import read_outline
 from lineage.sql.outline.query_outline import OutlinedStatement
 from lineage.sql.parse.parsed import ParsedStatement
 from lineage.sql.resolve.resolver import Resolver
+from lineage.sql.script.kept_statements import KeptStatements
 from lineage.sql.script.script import Script
 
-__all__ = ["outline_text"]
+__all__ = ["outline_again", "outline_text"]
 
 
 def outline_text(
@@ -35,19 +36,33 @@ def outline_text(
     >>> [(block.name, [column.name for column in block.columns]) for block in found.blocks]
     [('c', ['b']), (None, ['b'])]
     """
+    return outline_again(None, text, options, catalog, name, proceed)[0]
+
+
+def outline_again(
+    before: KeptStatements | None,
+    text: str,
+    options: ExtractionOptions,
+    catalog: Catalog | None = None,
+    name: str = "",
+    proceed: Callable[[], None] = lambda: None,
+) -> tuple[list[OutlinedStatement], KeptStatements]:
+    """Return the statements as `outline_text` does, and what to give with the text after a change as `before`."""
     outlines: dict[int, OutlinedStatement] = {}
+    kept = KeptStatements(before, outlines, proceed)
 
     def watch(parsed: ParsedStatement, resolver: Resolver) -> None:
         proceed()
         outlines[parsed.span.start] = read_outline(parsed, resolver)
 
     with seldom_collecting():
-        script = Script({name: text}, replace(options, watch=watch), catalog)
+        script = Script({name: text}, replace(options, watch=watch), catalog, kept=kept)
         found = script.resolve()
     whole = Span(0, len(text))
-    return [
+    statements = [
         replace(outlines[span.start], lineage=lineage)
         if (span := lineage.span or whole).start in outlines
         else OutlinedStatement(lineage, span, is_template="{" in text[span.start : span.end])
         for lineage in found
     ]
+    return statements, kept

@@ -136,6 +136,8 @@ class RecordingTables:
         self._tables = tables
         self.finds_unsent = False
         """A table has a column whose name is not sent, so that a look-up does not have its whole answer."""
+        self.finds_content = False
+        """A table has the content of other statements, of which a look-up has only that it is there."""
         self._made: dict[tuple[str, tuple[Any, ...]], Any] = {}
 
     @property
@@ -165,6 +167,7 @@ class RecordingTables:
         self._made["find", (tuple(parts),)] = _answer(entry, self._tables)
         if entry.columns is not None and UnnamedColumn in map(type, entry.columns):
             self.finds_unsent = True
+        self.finds_content |= entry.relation is not None
         return entry
 
     def in_schema(self, schema: Sequence[str], parts: Sequence[str]) -> bool:

@@ -32,6 +32,7 @@ from lineage.sql.resolve.targets import SHARED_PREFIX
 from lineage.sql.script.definition_index import DefinitionIndex
 from lineage.sql.script.definitions import Definition, Position
 from lineage.sql.script.functions.inlining import Functions
+from lineage.sql.script.kept_statements import KeptStatements, can_keep
 from lineage.sql.script.mentioned_names import defines_function
 from lineage.sql.script.resolutions import (
     CatalogDigests,
@@ -87,15 +88,16 @@ class Script:
         models: bool = True,
         recording: bool = False,
         checks_calls: bool = True,
+        kept: KeptStatements | None = None,
     ) -> None:
         """Create a script; `seen` returns whether use elsewhere shows that a table of unknown schema has a column.
 
         The single query of a text writes the dataset that is called like the text, if the texts are `models`.
         Unless the texts run `alone`, other sessions may see tables that one part of a text creates and another drops.
         With `recording`, `record` returns what another process may `adopt`. Without `checks_calls`, the procedures
-        that the statements call may be defined elsewhere.
+        that the statements call may be defined elsewhere. `kept` has statements of an earlier reading of the text.
         """
-        self._checks_calls = checks_calls
+        self._checks_calls, self._kept = checks_calls, kept
         self._texts = [
             Text(
                 name,
@@ -357,15 +359,25 @@ class Script:
         self.resolved_here.add(position[0])
         naming = text.namings[number]
         options = self.options if naming is self.options.naming else replace(self.options, naming=naming)
-        parsed = self._functions.inline(text.parsed()[number])
+        written = text.parsed()
+        parsed = self._functions.inline(written[number])
         assigned = text.variables
         names = self._variables.named(assigned, parsed, number) if assigned is not None else ()
         variables = self._contents_of_variables(assigned, position, names) if assigned is not None else None
-        tables = ScriptTables(self, position, follows_names=follows_names)
-        source = RecordingTables(tables) if self._recorded is not None else tables
         target = text.query_targets.get(number)
+        kept = self._kept
+        if kept is not None and (target is not None or text.has_contents or not can_keep(parsed, written, number)):
+            kept = None
+        for earlier in kept.like(parsed, naming, follows_names) if kept is not None else ():
+            tables = ScriptTables(self, position, follows_names=follows_names)
+            if kept is not None and are_alike(earlier.look_ups, tables):
+                return tables, kept.use(earlier, parsed, naming, follows_names), earlier.left
+        tables = ScriptTables(self, position, follows_names=follows_names)
+        source = RecordingTables(tables) if self._recorded is not None or kept is not None else tables
         statement, outcome = resolve_statement(parsed, options, source, target, variables)
         left = Left.of(outcome) if outcome is not None else None
+        if kept is not None and isinstance(source, RecordingTables):
+            kept.keep(parsed, naming, follows_names, source, statement, left)
         if self._recorded is not None and isinstance(source, RecordingTables):
             if source.finds_unsent:
                 self._reads_unsent.add(position[0])

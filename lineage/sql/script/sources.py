@@ -122,6 +122,11 @@ class Text:
         if self.definitions is None:
             self.parsed()
 
+    @cached_property
+    def has_contents(self) -> bool:
+        """Whether statements of the prepared text read what others leave in variables or temporary tables."""
+        return self.variables is not None or any(d.temporary for own in self.definitions or () for d in own)
+
     def adopt(self, resolution: TextResolution) -> None:
         """Take over what another process found out about the text."""
         self.elsewhere = resolution

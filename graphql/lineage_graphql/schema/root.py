@@ -21,7 +21,6 @@ from lineage_graphql.schema.access_audit import AccessAudits
 from lineage_graphql.schema.exposures import PersonalData
 from lineage_graphql.schema.fields import LONG, Long, argument
 from lineage_graphql.schema.grant_audit import GrantAudits
-from lineage_graphql.schema.held_classes import HeldClassQueries
 from lineage_graphql.schema.lists.domains import DomainQueries
 from lineage_graphql.schema.lists.groups import Groups
 from lineage_graphql.schema.lists.lists import Lists
@@ -30,6 +29,7 @@ from lineage_graphql.schema.lists.owners import OwnerQueries
 from lineage_graphql.schema.lists.table_usage import TableUsages
 from lineage_graphql.schema.objects.usage import Usage, usage_of
 from lineage_graphql.schema.paging import After, Before, First, Last, page_arguments
+from lineage_graphql.schema.personal_data_marks import HeldClassQueries
 from lineage_graphql.schema.plain_execution import PlainExecution
 from lineage_graphql.schema.traversals import traversal
 from lineage_graphql.schema.traversals.adjacent import AdjacentQueries

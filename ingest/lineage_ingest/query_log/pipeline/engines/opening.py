@@ -224,6 +224,7 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.python.daemon.module": "lineage_ingest.query_log.pipeline.engines.daemon",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
+        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 2)),
     }
     return {
         **({} if is_cluster(master) else local),
@@ -232,8 +233,7 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
-        "spark.sql.inMemoryColumnarStorage.batchSize": "64",  # each row is a block
-        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 2)),
+        "spark.sql.inMemoryColumnarStorage.batchSize": "2048",  # rows of lineage are large
     }
 
 

@@ -117,6 +117,8 @@ class SparkEngine:
 
     def events(self, wanted: frozenset[tuple[int, int]]) -> Iterable[Event]:
         """Return the runs of the wanted parts of units."""
+        if not wanted:
+            return ()
         units = f.broadcast(self._keys({unit for unit, _ in wanted}, "unit"))
         apart = self._runs()
         ran = []
@@ -200,7 +202,7 @@ class SparkEngine:
             for summary in found["summary"]:
                 yield pickle.loads(summary.as_buffer())  # our own, of this run
             return
-        units = self._units(work)
+        units = self._units(work) if work else []
         for done, batch in enumerate(self._extract(units, context, known_schemas), 1):
             for summary, lineage in results_from(batch):
                 self._again[summary.key] = lineage

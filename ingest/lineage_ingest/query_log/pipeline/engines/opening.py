@@ -224,7 +224,6 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.python.daemon.module": "lineage_ingest.query_log.pipeline.engines.daemon",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
-        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 2)),
     }
     return {
         **({} if is_cluster(master) else local),
@@ -235,6 +234,7 @@ def _defaults(master: str) -> dict[str, str]:
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
         "spark.sql.inMemoryColumnarStorage.batchSize": "2048",  # rows of lineage are large
+        "spark.sql.shuffle.partitions": str(2 * (os.cpu_count() or 2)),
     }
 
 

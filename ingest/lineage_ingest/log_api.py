@@ -18,7 +18,13 @@ from lineage_ingest.log_request import LogRequest, prepare_log
 from lineage_ingest.options import OptionError, Paths
 from lineage_ingest.query_log.ingest import FailOn, LogSummary, ingest_log_rows
 from lineage_ingest.query_log.pipeline.engines.engine import Opener, Progress
-from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkMissingError, choose_engine, open_engine
+from lineage_ingest.query_log.pipeline.engines.opening import (
+    EngineKind,
+    SparkMissingError,
+    choose_engine,
+    open_engine,
+    spark_plans,
+)
 from lineage_ingest.query_log.pipeline.plan import plan_stages
 from lineage_ingest.query_log.streaming.brokers import wait_for_brokers
 from lineage_ingest.query_log.streaming.checkpoint import Checkpoint, default_checkpoint
@@ -216,15 +222,18 @@ def plan_log(
     source: str = "auto",
     options: LogOptions | None = None,
     follow: FollowOptions | None = None,
-) -> list[tuple[str, str, str]]:
+) -> list[tuple[str, str, str, str]]:
     """Return the stages (name, where it runs, what it does) of `ingest_log`, or with `follow`, of `follow_log`.
 
-    Nothing is read.
+    Nothing is read. If `ingest_log` would run on Spark, Spark is started, and a stage that it runs also has its plan as
+    `DataFrame.explain` formats it; else this is empty. Spark may change it when it knows the sizes of tables.
 
     Raises:
         OptionError: an option has a wrong value.
         NoLogFilesError: a path has no file.
         NotOverJdbcError: the source's log is not in a database.
+        SparkMissingError: Spark is required, and Spark or Java is not installed.
+        LogUnreachableError: the database that holds the log cannot be asked for its columns.
     """
     options = options or LogOptions()
     if follow is not None:
@@ -233,7 +242,9 @@ def plan_log(
     request = prepare_log(paths, source, options)
     if bool(request.input.paths) == (request.input.jdbc is not None):
         raise OptionError("give files, or --jdbc-url", "paths")
-    return list(plan_stages(request.input, choose_engine(request.input, options.engine), options.spark))
+    kind = choose_engine(request.input, options.engine)
+    plans = spark_plans(request.input, options.spark) if kind is EngineKind.SPARK else None
+    return list(plan_stages(request.input, kind, options.spark, plans))
 
 
 def _prepare_stream(

@@ -139,7 +139,7 @@ def test_a_log_needs_an_input(folder: Path) -> None:
         ingest_log(source="trino")
     with pytest.raises(NoLogFilesError):
         ingest_log("missing")
-    assert [name for name, _, _ in plan_log("log.jsonl")][:3] == ["read", "normalise", "fingerprint"]
+    assert [name for name, *_ in plan_log("log.jsonl")][:3] == ["read", "normalise", "fingerprint"]
 
 
 def test_events(folder: Path) -> None:

@@ -15,9 +15,16 @@ from pyspark.errors import PySparkException
 from lineage.model.diagnostics import DiagnosticCode
 from lineage.sql.extraction import options_for
 from lineage.store import open_store
+from lineage_ingest import LogOptions, plan_log
 from lineage_ingest.query_log import ColumnsMissingError, source_named
 from lineage_ingest.query_log.ingest import ingest_log_rows
-from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions, open_engine, spark_session
+from lineage_ingest.query_log.pipeline.engines.opening import (
+    EngineKind,
+    SparkOptions,
+    open_engine,
+    spark_plans,
+    spark_session,
+)
 from lineage_ingest.query_log.pipeline.extraction import LogContext
 from lineage_ingest.query_log.pipeline.log_input import Jdbc, LogInput
 from lineage_ingest.sql_files import ingest_sql_files
@@ -139,6 +146,62 @@ def test_both_engines_tell_the_tables_of_one_name_apart(spark: Any, tmp_path: Pa
     assert ("CONTRIBUTES", "duckdb/t#x", "duckdb/g#x") in stated
 
 
+# A row without a session begins with "-", one without a time with "?".
+MIXED = [
+    "a: create procedure p() language sql as $$ insert into called (x) select x from f $$",
+    "-: insert into called (x) select x from f",
+    "b: call p()",
+    "b: begin",
+    "b: insert into undone select x from f",
+    "c: set search_path = mart",
+    "b: rollback",
+    "c: insert into filled select x from q",
+    "d: insert into filled select x from q",
+    "?: insert into filled select x from q",
+    "-: create temp table tt as select x from o",
+    "-: insert into plain select x from tt",
+    "c: create temp table tc as select y from o",
+    "c: insert into filled select y from tc",
+    "d: create table t as select x from f",
+    "e: insert into twice select x from t",
+    "d: alter table t rename to u",
+    "d: create table t as select z as x from p",
+    "e: insert into twice select x from t",
+    "-: insert into twice select x from t",
+    "f: select from from",
+]
+
+
+def test_both_engines_find_the_same_units(spark: Any, tmp_path: Path) -> None:
+    """Sessions that change what statements mean, others, none; times against the order of a session; no times."""
+    rows = []
+    for minute, row in enumerate(MIXED):
+        session, text = row.split(": ")
+        at = (AT + timedelta(minutes=minute if minute % 5 else minute - 1, days=minute // 7)).isoformat()
+        rows.append(
+            {
+                **{"query_text": text, "user": f"u{minute % 3}", "position": minute, "duration_us": minute},
+                **({} if session in "-?" else {"session": session}),
+                **({} if session == "?" else {"started_at": at}),
+            }
+        )
+    for number in range(2):
+        part = "".join(json.dumps(row) + "\n" for row in rows[number::2])
+        (tmp_path / f"log{number}.jsonl").write_text(part, encoding="utf-8")
+    given = LogInput(source_named("generic", dialect="postgres"), (str(tmp_path),))
+    found = []
+    for kind in (EngineKind.LOCAL, EngineKind.SPARK):
+        with open_store(tmp_path / f"{kind}.db") as store, open_engine(given, kind, SparkOptions()) as engine:
+            summary = ingest_log_rows(engine, store, LogContext(given.name, AT))
+            dump = store.dump()
+        for _, _, properties in dump.nodes:
+            properties.pop("seconds", None)
+        found.append((dump.nodes, dump.relationships, summary.failures, summary.notes, summary.run.counts))
+    assert found[0] == found[1]
+    written = {target.rpartition("/")[2] for kind, _, target, _ in found[0][1] if kind == "CONTRIBUTES"}
+    assert written == {"called#x", "filled#x", "mart.filled#x", "mart.filled#y", "plain#x", "t#x", "twice#x", "u#x"}
+
+
 def test_both_engines_leave_out_the_scripts_whose_statements_are_in_the_log(spark: Any, tmp_path: Path) -> None:
     """In any file: the row of `s1` precedes it, that of `s2` follows it; those of `s3` and `s4` are missing."""
     jobs: dict[str, list[tuple[str, str | None, str]]] = {
@@ -220,6 +283,21 @@ def test_both_engines_read_a_form_alike(form: str, spark: Any, tmp_path: Path) -
     assert dumps[0].relationships
 
 
+@pytest.mark.parametrize("source", ["redshift", "bigquery"])  # what is joined in files, and scripts, are read twice
+def test_a_plan_is_what_spark_will_do_and_reads_no_row(source: str, spark: Any, tmp_path: Path) -> None:
+    make(tmp_path, source, runs(source, 30, 5, 5), "parquet")
+    spark.sparkContext.setJobGroup("plan", "")
+    stages = plan_log(str(tmp_path), source=source, options=LogOptions(engine=EngineKind.SPARK))
+    assert not list(spark.sparkContext.statusTracker().getJobIdsForGroup("plan"))
+    plans = {name: plan for name, _, _, plan in stages if plan}
+    assert list(plans) == ["read", "normalise", "fingerprint", "extract", "sessions", "count"]
+    assert "HashAggregate" in plans["fingerprint"]
+    assert "Keys [4]: [unit#" in plans["count"]
+    assert "LeftSemi" in plans["sessions"]
+    assert "extract_templates(" in plans["extract"]
+    assert "INSERT" not in str(plans).upper()
+
+
 def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:
     """Derby comes with Spark: a real database, read over JDBC."""
     spark._jvm.java.lang.System.setProperty("derby.stream.error.file", str(tmp_path / "derby.log"))
@@ -235,6 +313,9 @@ def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:
     )
     source = source_named("generic", dialect="postgres", mapping={"query_text": "query_text", "user": "who"})
     given = LogInput(source, jdbc=Jdbc(url, AT, "SELECT * FROM history"))
+    plan = spark_plans(given, SparkOptions())["read"]
+    assert "JDBCRelation" in plan
+    assert "SELECT" not in plan
     with open_store(tmp_path / "s.db") as store, open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
         ingest_log_rows(engine, store, LogContext(given.name, AT))
         [job] = store.jobs(users=True)

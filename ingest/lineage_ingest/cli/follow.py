@@ -126,9 +126,17 @@ def run_follow(paths: Sequence[str], flags: LogFlags, options: LogOptions, follo
         raise typer.Exit(1)
 
 
-def print_plan(stages: Sequence[tuple[str, str, str]], output: OutputFormat) -> None:
-    """Print the stages of an ingest: their names, where they run, what they do."""
-    print_listing(("stage", "where", "what"), stages, output, Look(words=("where", "what")))
+def print_plan(stages: Sequence[tuple[str, str, str, str]], output: OutputFormat) -> None:
+    """Print the stages of an ingest: their names, where they run, what they do, and Spark's plans of them."""
+    columns = ("stage", "where", "what", "plan")
+
+    def people() -> None:
+        print_listing(columns[:-1], [stage[:-1] for stage in stages], output, Look(words=("where", "what")))
+        for name, *_, plan in stages:
+            if plan:
+                say(f"\nSpark's plan of {name}:\n\n{plan.strip()}", is_command=True)
+
+    print_listing(columns, stages, output, people=people)
 
 
 def _print_batch(batch: BatchDone, show: int) -> None:

@@ -20,7 +20,7 @@ from lineage.sql.scan.arrays import fingerprint_array
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA, Problem, Status
 from lineage_ingest.query_log.pipeline.extraction_units import PART_TYPE
 
-__all__ = ["RUN_SCHEMA", "fingerprint_rows"]
+__all__ = ["OF_RUNS", "RUN_SCHEMA", "fingerprint_rows"]
 
 RUN_SCHEMA = pa.schema(
     [
@@ -38,6 +38,8 @@ RUN_SCHEMA = pa.schema(
     ]
 )
 
+OF_RUNS = [name for name in RUN_SCHEMA.names if name not in ("outcome", "sample", "part")]
+"""The columns of runs, without those of rows that are left out and of samples."""
 _LINEAGE = frozenset((str(Status.SUCCESS), str(Status.UNKNOWN)))
 _MAX_TEMPLATES = 100_000
 _MAX_CHARACTERS = 200_000_000

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from lineage_ingest.query_log.pipeline.engines.opening import EngineKind, SparkOptions
 from lineage_ingest.query_log.pipeline.log_input import LogInput
@@ -12,12 +12,19 @@ from lineage_ingest.query_log.streaming.stream_input import StreamInput
 __all__ = ["plan_stages"]
 
 
-def plan_stages(given: LogInput | StreamInput, kind: EngineKind, spark: SparkOptions) -> Iterator[tuple[str, str, str]]:
-    """Yield the name of each stage, where it runs, and what it does.
+def plan_stages(
+    given: LogInput | StreamInput, kind: EngineKind, spark: SparkOptions, plans: Mapping[str, str] | None = None
+) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the name of each stage, where it runs, what it does, and Spark's plan of it if `plans` has one, by name.
 
     Raises:
         NoLogFilesError: a path matches no file.
     """
+    for stage in _stages(given, kind, spark):
+        yield *stage, (plans or {}).get(stage[0], "")
+
+
+def _stages(given: LogInput | StreamInput, kind: EngineKind, spark: SparkOptions) -> Iterator[tuple[str, str, str]]:
     source = given.source
     where = "this process" if kind is EngineKind.LOCAL else f"Spark, {spark.master or 'local[*]'}"
     together = f"; rows of one {' and '.join(source.assembly.by)} are joined" if source.assembly else ""

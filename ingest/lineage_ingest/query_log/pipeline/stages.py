@@ -453,4 +453,5 @@ def _merge(
         **merger.counts,
     }
     notes = tuple(notes_of(log, context))
-    return Extraction(log, merger, runs, uses, figures, failures.most_common(), engine, context, notes)
+    listed = sorted(failures.items(), key=lambda one: (-one[1], one[0]))
+    return Extraction(log, merger, runs, uses, figures, listed, engine, context, notes)

@@ -20,8 +20,8 @@ import pyarrow.compute as pc
 from lineage.model.names import split_name
 from lineage_ingest.query_log.log_schema import LOG_SCHEMA
 from lineage_ingest.query_log.pipeline.fingerprinting import fingerprint_rows
+from lineage_ingest.query_log.pipeline.sessions.runs_in_order import in_order
 from lineage_ingest.query_log.pipeline.sessions.session_effects import SessionEffects
-from lineage_ingest.query_log.pipeline.sessions.sessions import in_order
 from lineage_ingest.query_log.pipeline.unit_summaries import UnitSummary
 from lineage_ingest.query_log.streaming.session_masking import mask_session_statement
 

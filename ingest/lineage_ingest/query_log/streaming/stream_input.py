@@ -92,11 +92,11 @@ class StreamInput:
         return self.kafka is not None and not {"spark.jars", "spark.jars.packages"} & options.conf.keys()
 
     def spark_options(self, options: SparkOptions) -> SparkOptions:
-        """Return Spark's options with the package of the Kafka connector, unless they already configure jars."""
-        if not self.fetches_connector(options):
-            return options
-        package = connector_package(version("pyspark"))
-        return replace(options, conf={**options.conf, "spark.jars.packages": package})
+        """Return Spark's options for a stream, with Kafka's connector unless they already configure jars."""
+        conf = {"spark.sql.inMemoryColumnarStorage.batchSize": "64", **options.conf}  # each row is a packed batch
+        if self.fetches_connector(options):
+            conf["spark.jars.packages"] = connector_package(version("pyspark"))
+        return replace(options, conf=conf)
 
     def rows(self, spark: SparkSession) -> tuple[DataFrame, Callable[[Iterable[Any]], Iterator[Any]]]:
         """Return the stream's rows, and the function that converts them to the log schema in the workers."""

@@ -23,14 +23,14 @@ from lineage_ingest.query_log.pipeline.engines.engine import (
 from lineage_ingest.query_log.pipeline.engines.extraction_workers import ExtractionWorkers
 from lineage_ingest.query_log.pipeline.extraction import KnownSchemas, LogContext, UnitLineage, results_from
 from lineage_ingest.query_log.pipeline.extraction_units import ExtractionUnit, LogStatement, work_batches
-from lineage_ingest.query_log.pipeline.fingerprinting import RUN_SCHEMA, fingerprint_rows
+from lineage_ingest.query_log.pipeline.fingerprinting import OF_RUNS, RUN_SCHEMA, fingerprint_rows
 from lineage_ingest.query_log.pipeline.members import Member
-from lineage_ingest.query_log.pipeline.merging.partial_aggregates import OF_RUNS, count_rows
-from lineage_ingest.query_log.pipeline.merging.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit
+from lineage_ingest.query_log.pipeline.merging.row_counts import count_rows
+from lineage_ingest.query_log.pipeline.merging.statistics import COUNTED_SCHEMA, JobRuns, counted, runs_by_unit, summed
 from lineage_ingest.query_log.pipeline.schema_rounds import RunInterval
-from lineage_ingest.query_log.pipeline.sessions.runs_in_order import events_of
+from lineage_ingest.query_log.pipeline.sessions.runs_in_order import events_of, in_order
 from lineage_ingest.query_log.pipeline.sessions.session_blocks import TemplateInSession
-from lineage_ingest.query_log.pipeline.sessions.sessions import assign_units, in_order
+from lineage_ingest.query_log.pipeline.sessions.sessions import assign_units
 from lineage_ingest.query_log.pipeline.unit_summaries import UnitSummary
 from lineage_ingest.query_log.pipeline.versions.column_changes import ColumnChanges
 from lineage_ingest.query_log.pipeline.versions.versions import Event, Versions
@@ -71,11 +71,10 @@ class LocalEngine:
             progress("reading", counts.rows, None)
         if held:
             self._runs = pa.Table.from_batches(held)
-        grouped = self._runs.group_by("template", use_threads=False).aggregate(
-            [("started_at", "min"), ("started_at", "max"), ("runs", "sum")]
+        times = self._runs.append_column("first", self._runs["started_at"]).append_column(
+            "last", self._runs["started_at"]
         )
-        names = ("template", "started_at_min", "started_at_max", "runs_sum")
-        for key, first, last, runs in zip(*(grouped[name].to_pylist() for name in names), strict=True):
+        for key, runs, _, first, last in zip(*(c.to_pylist() for c in summed(times, "template").columns), strict=True):
             self._templates[key] = Template(key, parts[key][1], RunInterval(first, last), runs)
         return counts
 

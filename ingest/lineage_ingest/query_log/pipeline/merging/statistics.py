@@ -16,11 +16,24 @@ from lineage.model.batch import JobRecord, UsageRecord
 from lineage.model.names import is_column_key
 from lineage_ingest.query_log.pipeline.extraction import EPOCH, moment
 
-__all__ = ["COUNTED_SCHEMA", "RUNS_OF_UNITS_SCHEMA", "JobRuns", "counted", "runs_by_unit", "totals_of", "usage_by_day"]
+__all__ = [
+    "COUNTED_SCHEMA",
+    "DAY",
+    "MEASURES",
+    "RUNS_OF_UNITS_SCHEMA",
+    "JobRuns",
+    "counted",
+    "runs_by_unit",
+    "summed",
+    "usage_by_day",
+]
 
 _HELD = 200_000
 """Maximum number of uses of tables and columns by templates per round."""
-_DAY = 86_400_000_000
+DAY = 86_400_000_000
+"""Microseconds."""
+MEASURES = {"runs": "sum", "duration_us": "sum", "first": "min", "last": "max"}
+"""How each measure of runs adds up, by the name of the function in Arrow and in Spark."""
 RUNS_OF_UNITS_SCHEMA = pa.schema(
     [
         pa.field("unit", pa.int64()),
@@ -79,7 +92,7 @@ class JobRuns:
 def counted(table: Any) -> Any:
     """Return runs counted by unit, day and user, from runs of `RUNS_OF_UNITS_SCHEMA` or from earlier results."""
     if "day" not in table.column_names:
-        day = pc.cast(pc.floor(pc.divide(pc.cast(table["started_at"], pa.float64()), _DAY)), pa.int64())
+        day = pc.cast(pc.floor(pc.divide(pc.cast(table["started_at"], pa.float64()), DAY)), pa.int64())
         table = pa.table(
             {
                 "unit": table["unit"],
@@ -92,19 +105,13 @@ def counted(table: Any) -> Any:
                 "last": table["started_at"],
             }
         )
-    summed = table.group_by(["unit", "part", "day", "user"], use_threads=False).aggregate(
-        [("runs", "sum"), ("duration_us", "sum"), ("first", "min"), ("last", "max")]
-    )
-    named = summed.rename_columns(["unit", "part", "day", "user", "runs", "duration_us", "first", "last"])
-    return named.select(COUNTED_SCHEMA.names).cast(COUNTED_SCHEMA)
+    return summed(table, "unit", "part", "day", "user").select(COUNTED_SCHEMA.names).cast(COUNTED_SCHEMA)
 
 
-def totals_of(table: Any) -> Any:
-    """Return counts summed over the days, from counts of `COUNTED_SCHEMA` or from earlier results."""
-    summed = table.group_by(["unit", "part", "user"], use_threads=False).aggregate(
-        [("runs", "sum"), ("duration_us", "sum"), ("first", "min"), ("last", "max")]
-    )
-    return summed.rename_columns(["unit", "part", "user", "runs", "duration_us", "first", "last"])
+def summed(table: Any, *by: str) -> Any:
+    """Return the measures of runs, grouped by columns."""
+    grouped = table.group_by(list(by), use_threads=False).aggregate(list(MEASURES.items()))
+    return grouped.rename_columns([*by, *MEASURES])
 
 
 def runs_by_unit(table: Any) -> dict[int, dict[int, JobRuns]]:
@@ -120,10 +127,7 @@ def runs_by_unit(table: Any) -> dict[int, dict[int, JobRuns]]:
     for unit, part, codes, runs in _rows(users.aggregate([("user", "list"), ("runs", "list")])):
         named[unit, part] = {names[code]: count for code, count in zip(codes, runs, strict=True)}
     found: dict[int, dict[int, JobRuns]] = {}
-    totals = table.group_by(["unit", "part"], use_threads=False).aggregate(
-        [("runs", "sum"), ("duration_us", "sum"), ("first", "min"), ("last", "max")]
-    )
-    for unit, part, runs, duration, first, last in _rows(totals):
+    for unit, part, runs, duration, first, last in _rows(summed(table, "unit", "part")):
         one = JobRuns(runs, duration or 0, named.get((unit, part), {}), first, last)
         found.setdefault(unit, {})[part] = one
     return found

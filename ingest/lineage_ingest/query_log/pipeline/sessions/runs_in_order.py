@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from lineage_ingest.query_log.pipeline.versions.versions import Event, Moment
 
-__all__ = ["RAN_SCHEMA", "RunsInSessions", "events_of", "moments_of", "runs_apart"]
+__all__ = ["RAN_SCHEMA", "RunsInSessions", "events_of", "in_order", "moments_of", "runs_apart"]
 
 RAN_SCHEMA = pa.schema(
     [
@@ -49,23 +49,43 @@ class RunsInSessions:
 
 
 def runs_apart(rows: pa.Table) -> pa.Table:
-    """Return runs whose unit is their template as a table of `RAN_SCHEMA`; each session's are next to each other."""
+    """Return runs whose unit is their template as a table of `RAN_SCHEMA`."""
     count = rows.num_rows
     part, in_order = pa.repeat(pa.scalar(0, pa.int64()), count), pa.repeat(pa.scalar(False), count)
     columns = [rows["started_at"], rows["session"], rows["position"], rows["template"], part, in_order]
     return pa.Table.from_arrays(columns, schema=RAN_SCHEMA)
 
 
+def in_order(runs: pa.Table, last: str = "template") -> pa.Table:
+    """Return runs sorted by session, and in a session by position in the log, else by time; then by the column `last`.
+
+    A log's times can be computed, rounded, or from a clock that was adjusted; positions within a session cannot.
+    """
+    names = ("started_at", "position"), ("position", "started_at")
+    by_time, by_position = ([(name, "ascending") for name in ("session", *own, last)] for own in names)
+    unplaced = pc.and_(pc.is_null(runs["position"]), pc.is_valid(runs["session"]))
+    if not pc.any(unplaced, min_count=0).as_py():
+        return runs.sort_by(by_position)
+    partly = runs["session"].filter(unplaced).unique()
+    of_time = pc.fill_null(pc.is_in(runs["session"], value_set=partly), True)
+    if pc.all(of_time, min_count=0).as_py():
+        return runs.sort_by(by_time)
+    apart = [runs.filter(of_time).sort_by(by_time), runs.filter(pc.invert(of_time)).sort_by(by_position)]
+    return pa.concat_tables(apart)
+
+
 def events_of(ran: Iterable[pa.Table], wanted: frozenset[tuple[int, int]]) -> Iterator[Event]:
-    """Yield the runs of the wanted parts of units, from tables of `RAN_SCHEMA` that each have whole sessions."""
+    """Yield the runs of the wanted parts of units, from tables of `RAN_SCHEMA`."""
     units = pa.array(sorted({unit for unit, _ in wanted}), pa.int64())
+    apart: list[pa.Table] = [RAN_SCHEMA.empty_table()]
     for table in ran:
         rows = table.filter(pc.is_in(table["unit"], value_set=units))
-        in_order = rows.filter(rows["in_order"])
-        for time, session, position, unit, part, _ in zip(*(c.to_pylist() for c in in_order.columns), strict=True):
+        inside = rows.filter(rows["in_order"])
+        for time, session, position, unit, part, _ in zip(*(c.to_pylist() for c in inside.columns), strict=True):
             if (unit, part) in wanted:
                 yield Event((time, session, position), unit, part)
-        yield from _events_apart(rows.filter(pc.invert(rows["in_order"])), wanted)
+        apart.append(rows.filter(pc.invert(rows["in_order"])))
+    yield from _events_apart(in_order(pa.concat_tables(apart), "unit"), wanted)
 
 
 def _events_apart(rows: pa.Table, wanted: frozenset[tuple[int, int]]) -> Iterator[Event]:

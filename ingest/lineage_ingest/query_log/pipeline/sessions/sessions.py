@@ -15,22 +15,14 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from lineage_ingest.query_log.pipeline.engines.arrow_blocks import (
-    bucket_of,
-    partition_by_bucket,
-    tables,
-    tables_by_bucket,
-    to_blocks,
-)
 from lineage_ingest.query_log.pipeline.extraction_units import session_block_key
 from lineage_ingest.query_log.pipeline.members import MEMBERS_TYPE, Member
 from lineage_ingest.query_log.pipeline.merging.statistics import (
     COUNTED_SCHEMA,
     RUNS_OF_UNITS_SCHEMA,
     counted,
-    totals_of,
 )
-from lineage_ingest.query_log.pipeline.sessions.runs_in_order import RunsInSessions, moments_of, runs_apart
+from lineage_ingest.query_log.pipeline.sessions.runs_in_order import RunsInSessions, in_order, moments_of, runs_apart
 from lineage_ingest.query_log.pipeline.sessions.session_blocks import (
     TemplateInSession,
     session_blocks_of,
@@ -40,35 +32,12 @@ from lineage_ingest.query_log.pipeline.sessions.session_defaults import defaults
 from lineage_ingest.query_log.pipeline.versions.column_changes import ColumnChange, ColumnChanges
 from lineage_ingest.query_log.pipeline.versions.versions import Moment, Versions
 
-__all__ = [
-    "ASSIGNED_SCHEMA",
-    "BY_DAY",
-    "BY_UNIT",
-    "MEMBERS",
-    "NO_DAY",
-    "RAN",
-    "assign_units",
-    "assign_unit_blocks",
-    "in_order",
-]
-
-MEMBERS, BY_DAY, BY_UNIT, RAN = "members", "by day", "by unit", "ran"
-"""The kinds of blocks.
-
-MEMBERS are the parts of units that are not templates; BY_DAY, counts by unit, day and user; BY_UNIT, counts by unit and
-user; RAN, when each part of a unit ran (`RAN_SCHEMA`).
-"""
-NO_DAY = -1
-"""The BY_DAY bucket of runs without a time; the bucket of all other runs is the day."""
-
+__all__ = ["ASSIGNED_SCHEMA", "assign_units", "whole_sessions"]
 
 ASSIGNED_SCHEMA = pa.schema([*COUNTED_SCHEMA, pa.field("members", MEMBERS_TYPE)])
 """Counts of runs by unit; and a row of members for each unit that is not a template, when a worker first sees it."""
 
 _AT_ONCE = 65_536
-_COUNTED_AT_ONCE = 262_144
-_BY_TIME = ("session", "started_at", "position", "template")
-_BY_POSITION = ("session", "position", "started_at", "template")
 _MAX_KNOWN = 200_000
 _TAKEN = ("template", "started_at", "user", "duration_us", "runs", "position")
 
@@ -92,7 +61,7 @@ def assign_units(
     """
     assign = _Assignment(templates, versions, changes)
     bound = pa.array(sorted(versions.units()) if versions is not None else [], pa.int64())
-    for rows in _whole_sessions(batches):
+    for rows in whole_sessions(batches):
         inside = assign.inside(rows)
         held = _Columns()
         ran = RunsInSessions()
@@ -109,7 +78,7 @@ def assign_units(
             assign.without_session(runs, held)
         rest = rest.filter(pc.invert(nowhere))
         one_by_one = pc.is_in(rest["template"], value_set=bound)
-        for runs in _sessions(rest.filter(one_by_one)):
+        for runs in _sessions(in_order(rest.filter(one_by_one))):
             assign.apart(runs, held)
         counts = counted(pa.concat_tables([_plain(rest.filter(pc.invert(one_by_one))), held.runs_table()]))
         for table in (_with_members(counts, None), held.members_table()):
@@ -117,76 +86,11 @@ def assign_units(
         assign.forget_some()
 
 
-def in_order(runs: pa.Table) -> pa.Table:
-    """Return runs sorted by session, and in a session by position in the log, else by time.
+def whole_sessions(batches: Iterable[Any]) -> Iterator[pa.Table]:
+    """Yield runs, each session's next to each other, as tables that do not split a session.
 
-    A log's times can be computed, rounded, or from a clock that was adjusted; positions within a session cannot.
+    Runs without a session come last. The size of a table is bounded if the sessions' sizes are.
     """
-    by_time, by_position = ([(name, "ascending") for name in names] for names in (_BY_TIME, _BY_POSITION))
-    unplaced = pc.and_(pc.is_null(runs["position"]), pc.is_valid(runs["session"]))
-    if not pc.any(unplaced, min_count=0).as_py():
-        return runs.sort_by(by_position)
-    partly = runs["session"].filter(unplaced).unique()
-    of_time = pc.fill_null(pc.is_in(runs["session"], value_set=partly), True)
-    if pc.all(of_time, min_count=0).as_py():
-        return runs.sort_by(by_time)
-    apart = [runs.filter(of_time).sort_by(by_time), runs.filter(pc.invert(of_time)).sort_by(by_position)]
-    return pa.concat_tables(apart)
-
-
-def assign_unit_blocks(
-    batches: Iterable[pa.RecordBatch],
-    templates: Mapping[int, TemplateInSession],
-    versions: Versions | None,
-    changes: ColumnChanges | None,
-    *,
-    whole: bool,
-) -> Iterator[pa.RecordBatch]:
-    """Yield blocks of runs as blocks of counts: MEMBERS, BY_DAY (the bucket is the day) and BY_UNIT.
-
-    If templates change the state of their session, blocks must arrive by bucket, each bucket `whole` in one worker.
-    """
-    found = tables_by_bucket(batches) if whole else ([table] for table in tables(batches))
-    yield from to_blocks(_blocks_of(found, templates, versions, changes))
-
-
-def _blocks_of(
-    found: Iterable[list[pa.Table]],
-    templates: Mapping[int, TemplateInSession],
-    versions: Versions | None,
-    changes: ColumnChanges | None,
-) -> Iterator[tuple[str, int, pa.Table]]:
-    held: list[pa.Table] = []
-    size = 0
-    for runs in found:
-        rows = in_order(pa.concat_tables(runs))
-        ran: list[pa.Table] = []
-        keep_runs = ran.append if versions is None and changes is None else None
-        assigned = assign_units(rows.to_batches(), templates, versions, changes, keep_runs)
-        made = pa.Table.from_batches(assigned, ASSIGNED_SCHEMA)
-        yield from ((RAN, 0, table) for table in ran)
-        is_count = pc.is_null(made["members"])
-        yield MEMBERS, 0, made.filter(pc.invert(is_count)).select(["unit", "members"])
-        held.append(made.filter(is_count).select(COUNTED_SCHEMA.names))
-        size += held[-1].num_rows
-        if size >= _COUNTED_AT_ONCE:
-            yield from _counts(held)
-            held, size = [], 0
-    if held:
-        yield from _counts(held)
-
-
-def _counts(held: list[pa.Table]) -> Iterator[tuple[str, int, pa.Table]]:
-    counts = counted(pa.concat_tables(held))
-    for day, own in partition_by_bucket(counts, pc.fill_null(counts["day"], NO_DAY)):
-        yield BY_DAY, day, own
-    totals = totals_of(counts)
-    for bucket, own in partition_by_bucket(totals, bucket_of(totals["unit"])):
-        yield BY_UNIT, bucket, own
-
-
-def _whole_sessions(batches: Iterable[Any]) -> Iterator[Any]:
-    """Yield the runs as tables that do not split a session; their size is bounded if the sessions' sizes are."""
     held: list[Any] = []
     size = 0
     for batch in batches:

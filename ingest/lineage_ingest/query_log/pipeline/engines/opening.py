@@ -229,8 +229,7 @@ def _defaults(master: str) -> dict[str, str]:
         **({} if is_cluster(master) else local),
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Java's second compiler takes a third of a log of 200,000 rows, and makes little of the rest faster.
-        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet} -XX:TieredStopAtLevel=1",
+        "spark.driver.extraJavaOptions": f"-Dlog4j2.configurationFile={quiet}",
         "spark.sql.session.timeZone": "UTC",
         "spark.sql.execution.arrow.maxRecordsPerBatch": "8192",
         "spark.sql.inMemoryColumnarStorage.batchSize": "2048",  # rows of lineage are large

@@ -288,7 +288,10 @@ def test_a_plan_is_what_spark_will_do_and_reads_no_row(source: str, spark: Any, 
     make(tmp_path, source, runs(source, 30, 5, 5), "parquet")
     spark.sparkContext.setJobGroup("plan", "")
     stages = plan_log(str(tmp_path), source=source, options=LogOptions(engine=EngineKind.SPARK))
-    assert not list(spark.sparkContext.statusTracker().getJobIdsForGroup("plan"))
+    tracker = spark.sparkContext.statusTracker()
+    ran = [tracker.getJobInfo(job) for job in tracker.getJobIdsForGroup("plan")]
+    names = {tracker.getStageInfo(stage).name for job in ran for stage in job.stageIds}
+    assert all(name.startswith("parquet at") for name in names), names  # the schema, by the footers of the files
     plans = {name: plan for name, _, _, plan in stages if plan}
     assert list(plans) == ["read", "normalise", "fingerprint", "extract", "sessions", "count"]
     assert "HashAggregate" in plans["fingerprint"]
@@ -315,7 +318,8 @@ def test_a_log_in_a_database(spark: Any, tmp_path: Path) -> None:
     given = LogInput(source, jdbc=Jdbc(url, AT, "SELECT * FROM history"))
     plan = spark_plans(given, SparkOptions())["read"]
     assert "JDBCRelation" in plan
-    assert "SELECT" not in plan
+    assert "(…)" in plan
+    assert "history" not in plan.lower()
     with open_store(tmp_path / "s.db") as store, open_engine(given, EngineKind.SPARK, SparkOptions()) as engine:
         ingest_log_rows(engine, store, LogContext(given.name, AT))
         [job] = store.jobs(users=True)

@@ -1,6 +1,6 @@
 /** Search with suggestions, by keyboard: `/` goes there, arrows choose, Enter opens. */
 
-import { useEffect, useId, useRef, useState } from "react";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "react";
 import { Kind } from "./Card";
 import { usePage } from "./navigation";
 import type { Hit } from "./source";
@@ -15,7 +15,8 @@ export function Search({ large = false, onPick, label = "Search tables and colum
   /** Enter was pressed before the answer came: it opens the first hit. */
   const entered = useRef(false);
   const id = useId();
-  useEffect(() => {
+  // Before the field is painted: who sees it may press the key.
+  useLayoutEffect(() => {
     if (!slash) return;
     const go = (event: KeyboardEvent) => {
       const at = event.target as HTMLElement;

@@ -8,7 +8,7 @@ from unittest import mock
 import pytest
 
 from lineage import saved_file
-from tests.java_options import SPARK
+from tests.java_options import SMALL_FRAMES, SPARK
 from tests.kafka_fixture import kafka
 from tests.neo4j_fixture import neo4j_uri
 from tests.process_groups import pytest_collection_modifyitems
@@ -16,7 +16,7 @@ from tests.process_groups import pytest_collection_modifyitems
 __all__ = ["kafka", "own_saved_files", "neo4j_uri", "pytest_collection_modifyitems"]
 
 # Of every Spark that a test starts, also in a process of its own.
-os.environ.setdefault("SPARK_SUBMIT_OPTS", " ".join(SPARK))
+os.environ.setdefault("SPARK_SUBMIT_OPTS", " ".join((*SPARK, *SMALL_FRAMES)))
 
 
 @pytest.fixture(autouse=True, scope="session")

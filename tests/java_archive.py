@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pyspark
 
-from tests.java_options import SHORT_LIVED
+from tests.java_options import QUIET, SHORT_LIVED, SMALL_HEAP
 
 _SPARK = Path(pyspark.__file__).parent
 
@@ -24,7 +24,7 @@ _SPARK = Path(pyspark.__file__).parent
 def main(archive: Path) -> None:
     """Run a small job, and archive the classes that it used."""
     archive.parent.mkdir(parents=True, exist_ok=True)
-    options = (*SHORT_LIVED, f"-XX:ArchiveClassesAtExit={archive.absolute()}", "-Xlog:cds=off,cds+dynamic=off")
+    options = (*SHORT_LIVED, SMALL_HEAP, f"-XX:ArchiveClassesAtExit={archive.absolute()}", QUIET)
     with tempfile.TemporaryDirectory() as folder:
         job = Path(folder, "job.py")
         job.write_text(_JOB, encoding="utf-8")

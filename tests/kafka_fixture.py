@@ -17,7 +17,7 @@ import pytest
 
 from lineage.neo4j_server.ports import free_port
 from lineage_ingest.query_log.streaming.kafka_packages import BROKER, CONNECTOR_DEPENDENCIES, connector_package
-from tests.java_options import SHORT_LIVED
+from tests.java_options import SHORT_LIVED, SMALL_HEAP
 from tests.maven_jars import fetched
 
 # Each by itself: what they would bring is Spark's own, and not all of their published versions are complete.
@@ -74,10 +74,11 @@ def running_broker(jars: Path) -> Iterator[str]:
     _java(jars, tool)
     # The shell reads a pipe that only we hold: it ends when we let go of it or die, and takes the broker along.
     script = (
-        'log=$1/log; "$2" "$5" -Xmx384m -cp "$3" kafka.Kafka "$4" >"$log" 2>&1 & '
-        'cat >/dev/null; kill -KILL $!; rm -rf "$1"'
+        "home=$1; java=$2; jars=$3; properties=$4; shift 4; "
+        '"$java" "$@" -Xmx384m -cp "$jars" kafka.Kafka "$properties" >"$home/log" 2>&1 & '
+        'cat >/dev/null; kill -KILL $!; rm -rf "$home"'
     )
-    arguments = (str(home), _java_path(), f"{jars}/*", str(properties), *SHORT_LIVED)
+    arguments = (str(home), _java_path(), f"{jars}/*", str(properties), *SHORT_LIVED, SMALL_HEAP)
     with subprocess.Popen(
         ("/bin/sh", "-c", script, "sh", *arguments),
         stdin=subprocess.PIPE,
@@ -105,7 +106,7 @@ def _java_path() -> str:
 
 def _java(jars: Path, command: tuple[str, ...], stdin: str = "") -> None:
     done = subprocess.run(
-        (_java_path(), *SHORT_LIVED, "-cp", f"{jars}/*", *command),
+        (_java_path(), *SHORT_LIVED, SMALL_HEAP, "-cp", f"{jars}/*", *command),
         input=stdin,
         capture_output=True,
         text=True,

@@ -224,6 +224,15 @@ class GraphStore(Protocol):
         among the keys. Upstream: the edges into them. These are the live edges, or those valid at `as_of`.
         """
 
+    def edges_of_pairs(
+        self,
+        pairs: Collection[tuple[str, str]],
+        *,
+        kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+        as_of: datetime | None = None,
+    ) -> list[StoredEdge]:
+        """Return the edges of these pairs (source, target), job by job, sorted: the live ones, or those at `as_of`."""
+
     def explore(
         self,
         work: Callable[[Explorer], T],

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from lineage.sql.extraction import options_for
 from lineage.store import GraphStore
 from lineage_ingest.sql_files import ingest_sql_files
 from tests.service.running import Service, running
-from tests.store.batch_builders import day, key
+from tests.store.batch_builders import batch, day, job, key, table
 
 _ADJACENT = """query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $most: Int = 500,
   $within: [String!]) {
@@ -48,6 +51,28 @@ def test_edges_within_what_is_shown_and_counts_of_all(service: Service) -> None:
     assert _pairs(found) == {(key("staged.mail"), key("contacts.n"))}
     assert (found["totalEdges"], found["totalNodes"], found["counts"][0]["nodes"]) == (1, 3, 3)
     assert service.data(_ADJACENT, of=["users"], direction="DOWNSTREAM", within=[])["adjacent"]["edges"] == []
+
+
+_OF_ALL = """query ($of: [String!]!, $direction: Direction!, $asOf: DateTime, $within: [String!]) {
+  adjacent(of: $of, direction: $direction, asOf: $asOf, maxEdges: 5000, within: $within) {
+    totalEdges totalNodes totalTables counts { key nodes }
+    edges { sourceKey targetKey kind jobKey subtypes validFrom } } }"""
+
+
+@pytest.mark.parametrize("direction", ["DOWNSTREAM", "UPSTREAM"])
+@pytest.mark.parametrize("at", [None, day(2).isoformat()])
+def test_what_is_within_everything_is_everything(store: GraphStore, direction: str, at: str | None) -> None:
+    """Edges to oneself, and those of a column's fields, are among it."""
+    lines = ("a.x -> a.x", "a.x -> v.p", "a.p.q -> v.p", "a.p -> v.whole", "a.x ~> v", "v.p ~> v.whole")
+    tables = (table("a", "x", "p", "p.q"), table("v", "p", "p.f", "whole"))
+    store.apply(batch(*tables, job("first.sql", *lines[:4], at=1), run="first"))
+    store.apply(batch(*tables, job("second.sql", *lines, at=3), run="second"))
+    nodes = [key(one) for one in ("a", "a.x", "a.p", "a.p.q", "v", "v.p", "v.p.f", "v.whole")]
+    with running(store) as service:
+        asked: dict[str, Any] = {"of": nodes, "direction": direction, "asOf": at}
+        whole = service.data(_OF_ALL, **asked)["adjacent"]
+        assert len(whole["edges"]) >= (4 if at else 8)
+        assert service.data(_OF_ALL, **asked, within=nodes)["adjacent"] == whole
 
 
 def test_kinds_times_and_limits_hold(service: Service) -> None:

@@ -59,6 +59,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "find_datasets": (("users",), {}),
         "columns": (({key("users"), key("contacts")},), {"dropped": True}),
         "columns_by_key": (([key("users.id")],), {}),
+        "edges_of_pairs": (([(key("users.email"), key("staged.mail"))],), {"as_of": day(6)}),
         "expand": (({key("users.email")}, Direction.DOWNSTREAM), {"kinds": frozenset(EdgeKind), "as_of": day(6)}),
         "feeds": (([key("contacts")], Direction.DOWNSTREAM), {}),
         "feed_keys": (([key("contacts")], Direction.DOWNSTREAM), {"as_of": day(6)}),

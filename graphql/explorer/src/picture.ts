@@ -374,7 +374,9 @@ function shownEnds(answers: Answers, order: ReadonlyMap<string, number>, directi
     for (const edge of part.edges) {
       const [near, far] = direction === "DOWNSTREAM" ? [edge.source, edge.target] : [edge.target, edge.source];
       if (edge.change === "gone" || !order.has(far)) continue;
-      for (const key of isColumn(near) ? [...familyOf(near), tableOf(near)] : [near]) {
+      // What leads to itself leads to nothing more.
+      for (const key of isColumn(near) && near !== far ? [...familyOf(near), tableOf(near)] : [near]) {
+        if (key === far) continue;
         const known = ends.get(key);
         if (known) known.add(far);
         else ends.set(key, new Set([far]));

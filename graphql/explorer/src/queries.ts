@@ -20,7 +20,45 @@ const FRAGMENTS = {
 const document = (text: string): string =>
   Object.entries(FRAGMENTS).reduce((whole, [name, fragment]) => (whole.includes(`...${name}`) ? `${whole}\n${fragment}` : whole), text);
 
-export const SERVICE = `{ service { version readOnly roles dialects } }`;
+/** A question that may be asked together with others: its variables and root fields, and about how much it may return. */
+export interface Question {
+  variables: Record<string, string>;
+  fields: Record<string, string>;
+  weight(variables: Record<string, unknown>): number;
+}
+
+interface Asked {
+  question: Question;
+  variables: Record<string, unknown>;
+}
+
+/** One document for some questions, and the names that it gives to the fields of each. Equal variables are sent once. */
+export function documentOf(some: readonly Asked[]): { query: string; variables: Record<string, unknown>; names: Record<string, string>[] } {
+  const sent = new Map<string, { name: string; type: string; value: unknown }>();
+  const fields: string[] = [];
+  const names = some.map(({ question, variables }, index) => {
+    const given = new Map<string, string>();
+    for (const [name, type] of Object.entries(question.variables)) {
+      const id = JSON.stringify([name, type, variables[name] ?? null]);
+      const known = sent.get(id) ?? { name: `${name}${sent.size}`, type, value: variables[name] ?? null };
+      sent.set(id, known);
+      given.set(name, known.name);
+    }
+    return Object.fromEntries(
+      Object.entries(question.fields).map(([field, text]) => {
+        fields.push(`q${index}_${field}: ${text.replace(/\$(\w+)/g, (_, name: string) => `$${given.get(name)}`)}`);
+        return [field, `q${index}_${field}`];
+      }),
+    );
+  });
+  const types = [...sent.values()].map(({ name, type }) => `$${name}: ${type}`).join(", ");
+  const query = document(`query${types && ` (${types})`} {\n  ${fields.join("\n  ")}\n}`);
+  return { query, variables: Object.fromEntries([...sent.values()].map(({ name, value }) => [name, value])), names };
+}
+
+const numberOf = (value: unknown): number => (typeof value === "number" ? value : Array.isArray(value) ? value.length : 0);
+
+export const SERVICE: Question = { variables: {}, fields: { service: "service { version readOnly roles dialects }" }, weight: () => 5 };
 
 export const START = document(`{
   estate {
@@ -64,18 +102,28 @@ export const SEARCH = `query ($text: String!, $tags: [String!], $types: [NodeTyp
   }
 }`;
 
-export const ADJACENT = document(`query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $maxEdges: Int!) {
-  adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $maxEdges) {
-    totalEdges totalTables counts { key nodes } jobs { key kind completeness operation } edges { ...edge } nodes { ...node }
-  }
-}`);
+const HOP = { of: "[String!]!", direction: "Direction!", kinds: "[EdgeKind!]", asOf: "DateTime", maxEdges: "Int!", within: "[String!]" };
+
+export const ADJACENT: Question = {
+  variables: HOP,
+  fields: {
+    adjacent: `adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $maxEdges, within: $within) {
+      totalEdges totalTables counts { key nodes } jobs { key kind completeness operation } edges { ...edge } nodes { ...node }
+    }`,
+  },
+  weight: ({ maxEdges }) => 6 * numberOf(maxEdges) + 10,
+};
 
 /** What is around a picture: its lines, and how many there are beyond. What these lead to is not shown, and not asked. */
-export const AROUND = document(`query ($of: [String!]!, $direction: Direction!, $kinds: [EdgeKind!], $asOf: DateTime, $maxEdges: Int!, $within: [String!]) {
-  adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $maxEdges, within: $within) {
-    totalEdges totalTables counts { key nodes } jobs { key kind completeness operation } edges { ...edge }
-  }
-}`);
+export const AROUND: Question = {
+  variables: HOP,
+  fields: {
+    adjacent: `adjacent(of: $of, direction: $direction, kinds: $kinds, asOf: $asOf, maxEdges: $maxEdges, within: $within) {
+      totalEdges totalTables counts { key nodes } jobs { key kind completeness operation } edges { ...edge }
+    }`,
+  },
+  weight: ({ maxEdges }) => numberOf(maxEdges) + 10,
+};
 
 export const CLOSURE = document(`query ($columns: [String!], $tables: [String!], $direction: [Direction!], $kinds: [EdgeKind!], $asOf: DateTime) {
   subgraph(
@@ -108,9 +156,11 @@ export const COLUMNS = document(`query ($key: ID!, $after: String) {
   }
 }`);
 
-export const EXTRAS = `query ($ids: [ID!]!) {
-  nodes(ids: $ids) { ... on Table { key columns(first: 1) { totalCount } usage { lastRead } } }
-}`;
+export const EXTRAS: Question = {
+  variables: { ids: "[ID!]!" },
+  fields: { nodes: "nodes(ids: $ids) { ... on Table { key columns(first: 1) { totalCount } usage { lastRead } } }" },
+  weight: ({ ids }) => 4 * numberOf(ids),
+};
 
 export const MARKS = `query ($columns: [String!]!, $asOf: DateTime) {
   personalDataIn(columns: $columns, asOf: $asOf) { columns { key classes { name exposure sourceKey } } cuts }
@@ -127,14 +177,16 @@ const JOBS = `jobs(first: 12) {
 const FACTS = `description tags facts { source description tags owner tests { kind status } }
 usage { reads distinctUsers lastRead days { day reads } topUsers { user queries } }`;
 
-export const details = (column: boolean) => document(`query ($key: ID!${column ? ", $name: String" : ""}) {
-  ${
-    column
-      ? `column(key: $key) { ...column ${FACTS} table { ...table ${JOBS} } }
-         columnTags(column: $name) { name denied source statedBy why }`
-      : `table(key: $key) { ...table ${FACTS} ${JOBS} }`
-  }
-}`);
+export const COLUMN_DETAILS: Question = {
+  variables: { key: "ID!", name: "String" },
+  fields: {
+    column: `column(key: $key) { ...column ${FACTS} table { ...table ${JOBS} } }`,
+    columnTags: "columnTags(column: $name) { name denied source statedBy why }",
+  },
+  weight: () => 300,
+};
+
+export const TABLE_DETAILS: Question = { variables: { key: "ID!" }, fields: { table: `table(key: $key) { ...table ${FACTS} ${JOBS} }` }, weight: () => 300 };
 
 export const CHANGES = document(`query ($asOfA: DateTime!, $asOfB: DateTime!, $scope: String!) {
   lineageDiff(asOfA: $asOfA, asOfB: $asOfB, scope: $scope, first: 200) {

@@ -2,6 +2,7 @@
 
 import type { HeldClass } from "./marks";
 import { type ColumnInfo, type EdgeInfo, type EdgeKind, type Hop, type JobInfo, type Part, type TableInfo, edgeId, emptyPart, partsOf, tableOf, words } from "./model";
+import { Joining, refusalOf, type Reply } from "./joining";
 import { compare } from "./picture";
 import * as queries from "./queries";
 import { Refusal, type Changes, type Details, type EvidenceStep, type Extra, type Hit, type HopQuestion, type ReachQuestion, type Source, type StatementLineage, hasWords, ownerIn, tableHit } from "./source";
@@ -17,6 +18,8 @@ export class ServiceSource implements Source {
   /** Personal data by time and column: a step asks about what it adds only. */
   private readonly marked = new Map<string, Promise<Json>>();
 
+  private readonly joining = new Joining((query, variables) => this.reply(query, variables));
+
   constructor(private readonly address: string) {}
 
   /** The token stays in this tab: other tabs and later sessions ask again. */
@@ -30,7 +33,7 @@ export class ServiceSource implements Source {
   }
 
   async service() {
-    const { service } = await this.ask(queries.SERVICE, {});
+    const { service } = await this.askTogether(queries.SERVICE, {});
     const roles: string[] = service.roles;
     const isSteward = !service.readOnly && roles.includes("steward");
     return { version: service.version, isSteward, dialects: service.dialects, hasEditor: document.documentElement.dataset.editor !== undefined, readsSql: true, writtenAt: null, focus: [] };
@@ -102,7 +105,7 @@ export class ServiceSource implements Source {
   }
 
   async hop({ edgesOnly, ...question }: HopQuestion): Promise<Hop> {
-    const { adjacent } = await this.ask(edgesOnly ? queries.AROUND : queries.ADJACENT, { ...question, asOf: question.asOf || null });
+    const { adjacent } = await this.askTogether(edgesOnly ? queries.AROUND : queries.ADJACENT, { ...question, asOf: question.asOf || null });
     const counts = new Map<string, number>(adjacent.counts.map((one: Json) => [one.key, one.nodes]));
     return { ...partOf(adjacent), isWithin: Boolean(question.within), totalEdges: adjacent.totalEdges, totalTables: adjacent.totalTables, counts };
   }
@@ -140,7 +143,7 @@ export class ServiceSource implements Source {
   async extras(tables: TableInfo[]) {
     const found = new Map<string, Extra>();
     for (let at = 0; at < tables.length; at += 200) {
-      const { nodes } = await this.ask(queries.EXTRAS, { ids: tables.slice(at, at + 200).map((one) => one.id) });
+      const { nodes } = await this.askTogether(queries.EXTRAS, { ids: tables.slice(at, at + 200).map((one) => one.id) });
       for (const one of nodes) if (one) found.set(one.key, { columns: one.columns.totalCount, lastRead: one.usage.lastRead });
     }
     return found;
@@ -168,7 +171,7 @@ export class ServiceSource implements Source {
 
   async details(key: string): Promise<Details> {
     const column = key.includes("#");
-    const found = await this.ask(queries.details(column), column ? { key, name: key } : { key });
+    const found = await (column ? this.askTogether(queries.COLUMN_DETAILS, { key, name: key }) : this.askTogether(queries.TABLE_DETAILS, { key }));
     const node = column ? found.column : found.table;
     if (!node) throw new Refusal("This is not in the graph any more.", "NOT_FOUND");
     const table = column ? node.table : node;
@@ -267,12 +270,21 @@ export class ServiceSource implements Source {
     return answer;
   }
 
-  /** An answer is kept under its whole question, and who asks it: roles see different things. One that failed or was given up is asked again. */
   private ask(query: string, variables: object, signal?: AbortSignal): Promise<Json> {
-    const question = JSON.stringify([query, variables, sessionStorage.getItem(TOKEN)]);
+    return this.kept([query, variables], () => this.send(query, variables, signal));
+  }
+
+  /** Questions of one moment are sent as one document. */
+  private askTogether(question: queries.Question, variables: Record<string, unknown>): Promise<Json> {
+    return this.kept([question.fields, variables], () => this.joining.ask(question, variables));
+  }
+
+  /** An answer is kept under its whole question, and who asks it: roles see different things. One that failed or was given up is asked again. */
+  private kept(asked: unknown[], ask: () => Promise<Json>): Promise<Json> {
+    const question = JSON.stringify([...asked, sessionStorage.getItem(TOKEN)]);
     const kept = this.answers.get(question);
     if (kept) return kept;
-    const answer = this.send(query, variables, signal);
+    const answer = ask();
     this.answers.set(question, answer);
     if (this.answers.size > KEPT) this.answers.delete(this.answers.keys().next().value!);
     answer.catch(() => this.answers.delete(question));
@@ -280,6 +292,12 @@ export class ServiceSource implements Source {
   }
 
   private async send(query: string, variables: object, signal?: AbortSignal): Promise<Json> {
+    const { data, errors } = await this.reply(query, variables, signal);
+    if (errors[0]) throw refusalOf(errors[0]);
+    return data;
+  }
+
+  private async reply(query: string, variables: object, signal?: AbortSignal): Promise<Reply> {
     const token = sessionStorage.getItem(TOKEN);
     const headers: Record<string, string> = { "Content-Type": "application/json" };
     if (token) headers.Authorization = `Bearer ${token}`;
@@ -296,10 +314,9 @@ export class ServiceSource implements Source {
     } catch {
       throw new Refusal(`The service answered with status ${reply.status}.`, "UNREACHABLE");
     }
-    const error = body.errors?.[0];
-    if (error) throw new Refusal(error.message, error.extensions?.code ?? "INTERNAL", error.extensions?.hint ?? null);
-    if (!body.data) throw new Refusal(body.detail ?? body.title ?? `status ${reply.status}`, "REFUSED", body.hint ?? null);
-    return body.data;
+    const errors = body.errors ?? [];
+    if (!errors.length && !body.data) throw new Refusal(body.detail ?? body.title ?? `status ${reply.status}`, "REFUSED", body.hint ?? null);
+    return { data: body.data, errors };
   }
 }
 

@@ -17,10 +17,15 @@ beforeEach(() => {
   const data = { adjacent, subgraph: { nodes: [], edges: [], truncated: null }, reached: { totalCount: 0, tableCount: 0, nodes: [], pageInfo: {} }, paths: [] };
   vi.stubGlobal("fetch", async (_: string, { body }: { body: string }) => {
     sent.push(body);
-    return { json: async () => ({ data }) };
+    return { json: async () => ({ data: { ...data, ...answersOf(body, data) } }) };
   });
 });
 afterEach(() => vi.unstubAllGlobals());
+
+/** The answers of a joined document, under the names that it gives to its fields. */
+function answersOf(body: string, data: Record<string, unknown>): Record<string, unknown> {
+  return Object.fromEntries([...JSON.parse(body).query.matchAll(/(q\d+_(\w+)):/g)].map(([, alias, field]) => [alias, data[field]]));
+}
 
 /** Every set of changes to a question, from none to all. */
 function variants<Q extends object>(question: Q, other: Q): Q[] {

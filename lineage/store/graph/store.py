@@ -213,6 +213,7 @@ class CypherStore:
     columns = _reading(reads.columns)
     column_heads = _reading(reads.column_heads)
     expand = _reading(reads.expand)
+    edges_of_pairs = _reading(reads.edges_of_pairs)
 
     def explore(
         self,

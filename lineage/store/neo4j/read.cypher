@@ -275,6 +275,10 @@ RETURN b.key AS asked, a.key AS source, b.key AS target, e
 MATCH (b:`Table` {key: $key})<-[e:<types>]-(a)
 RETURN b.key AS asked, a.key AS source, b.key AS target, e
 
+// name: edges_of_pairs
+MATCH (b:<to> {key: $target})<-[e:<types>]-(a:<from> {key: $source})
+RETURN $source AS source, $target AS target, e
+
 // name: steps
 MATCH (b:<to> {key: $target})<-[e:<types>]-(a:<from> {key: $source}) <when>
 RETURN $source AS source, $target AS target, e.job AS job, e.subtypes AS subtypes, e.masking AS masking,

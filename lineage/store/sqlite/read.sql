@@ -351,6 +351,13 @@ CROSS JOIN lineage AS e ON e.target = b.id AND e.kind IN (<types>)
 CROSS JOIN node AS a ON a.id = e.source CROSS JOIN job_key AS j ON j.id = e.job
 WHERE b.id = b.dataset
 
+-- name: edges_of_pairs
+SELECT a.key AS source, b.key AS target, {lineage e}
+FROM json_each(:rows) AS w CROSS JOIN node AS a ON a.key = w.value ->> 'source'
+CROSS JOIN node AS b ON b.key = w.value ->> 'target'
+CROSS JOIN lineage AS e ON e.source = a.id AND e.target = b.id AND e.kind IN (<types>)
+CROSS JOIN job_key AS j ON j.id = e.job
+
 -- name: steps
 SELECT a.key AS source, b.key AS target, j.key AS job, e.subtypes AS "subtypes texts", e.masking AS "masking flag",
        e.spans AS "spans texts", e.partly_masking AS "partly_masking texts"

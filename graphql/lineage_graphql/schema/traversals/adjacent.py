@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
+from collections.abc import Collection, Mapping, Set
+from dataclasses import dataclass
 from datetime import datetime
-from typing import Annotated, NamedTuple
+from typing import Annotated, NamedTuple, TypeVar
 
 import strawberry
 
 from lineage.model.influence.transformations import EdgeKind
 from lineage.model.names import dataset_of, is_column_key
+from lineage.store.exploring import Explorer, Leads
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge
 from lineage.traversal.lineage_reader import columns_at
@@ -25,14 +27,17 @@ from lineage_graphql.schema.traversals.traversal import AsOf, Kinds
 
 __all__ = ["Adjacent", "AdjacentQueries"]
 
+T = TypeVar("T")
+
 _MAX_EDGES = 5_000
+_EDGES = tuple(Leads)[: Leads.FIELD]
 
 Of = Annotated[list[str], argument("Columns and tables, each by key or name. A table stands for its columns and rows.")]
 
 
-@strawberry.type(description="Number of columns and tables one hop away.")
+@strawberry.type(description="Number of other columns and tables one hop away.")
 class AdjacentCount:
-    """Number of columns and tables one hop away."""
+    """Number of other columns and tables one hop away."""
 
     key: strawberry.ID = doc_field("Key of the column or table that was asked about.")
     nodes: Long = doc_field("Number of columns and tables.")
@@ -46,9 +51,13 @@ class Adjacent:
     job_keys: strawberry.Private[list[str]]
     edges: list[LineageEdge] = doc_field("Edges ordered by source, target and kind; one per job. The first `maxEdges`.")
     total_edges: Long = doc_field("Number of all these edges.")
-    total_nodes: Long = doc_field("Number of columns and tables at the other ends of all these edges.")
+    total_nodes: Long = doc_field(
+        "Number of columns and tables at the other ends of all these edges; an edge to itself has none."
+    )
     total_tables: Long = doc_field("Number of tables that these belong to.")
-    counts: list[AdjacentCount] = doc_field("Number of columns and tables one hop away, of each that was asked about.")
+    counts: list[AdjacentCount] = doc_field(
+        "Of each that was asked about, the number of other columns and tables one hop away."
+    )
 
     @strawberry.field(description="Both ends of each edge, by key.")
     async def nodes(self, info: LineageInfo) -> list[TableOrColumn]:
@@ -90,49 +99,100 @@ class AdjacentQueries:
         wanted = some_of("kinds", kinds) or tuple(EdgeKind)
         find = find_keys(info.context, of)
         at = in_utc(as_of) if as_of else None
-        inside = None if within is None else frozenset(within)
-        hop: _EdgesAround = await info.context.ask(
-            lambda store: _find(store, find(store), direction, wanted, at, inside)
-        )
-        ends = {end for near in hop.ends.values() for end in near}
-        shown = hop.edges[:max_edges]
+
+        def work(store: GraphStore) -> _Around:
+            question = _Question(find(store), direction, wanted, at)
+            return _around(store, question) if within is None else _within(store, question, frozenset(within))
+
+        found: _Around = await info.context.ask(work)
+        shown = found.edges[:max_edges]
         return Adjacent(
             node_keys=sorted({end for edge in shown for end in (edge.source, edge.target)}),
             job_keys=sorted({edge.job for edge in shown}),
             edges=[LineageEdge.of(edge) for edge in shown],
-            total_edges=Long(len(hop.edges)),
-            total_nodes=Long(len(ends)),
-            total_tables=Long(len({dataset_of(end) for end in ends})),
-            counts=[AdjacentCount(key=strawberry.ID(key), nodes=Long(len(of))) for key, of in hop.ends.items()],
+            total_edges=Long(len(found.edges)),
+            total_nodes=Long(found.nodes),
+            total_tables=Long(found.tables),
+            counts=[AdjacentCount(key=strawberry.ID(key), nodes=Long(count)) for key, count in found.counts.items()],
         )
 
 
-class _EdgesAround(NamedTuple):
+class _Around(NamedTuple):
     edges: list[StoredEdge]
     """Sorted; only those within some keys, if there are any."""
-    ends: dict[str, set[str]]
-    """What is at the other ends, by the key that was asked about."""
+    counts: dict[str, int]
+    """By the key that was asked about, how many others are one hop away."""
+    nodes: int
+    tables: int
 
 
-def _find(
-    store: GraphStore,
-    keys: Collection[str],
-    direction: Direction,
-    kinds: Collection[EdgeKind],
-    as_of: datetime | None,
-    within: Collection[str] | None,
-) -> _EdgesAround:
-    tables = [key for key in keys if not is_column_key(key)]
-    columns = [column.key for column in columns_at(store, tables, as_of)] if tables else []
-    ends: dict[str, set[str]] = {key: set() for key in keys}
+@dataclass(frozen=True)
+class _Question:
+    keys: Collection[str]
+    direction: Direction
+    kinds: Collection[EdgeKind]
+    as_of: datetime | None
+
+    def nodes(self, store: GraphStore) -> list[str]:
+        """Return the keys, and those of the columns of tables among them."""
+        tables = [key for key in self.keys if not is_column_key(key)]
+        columns = [column.key for column in columns_at(store, tables, self.as_of)] if tables else []
+        return sorted({*self.keys, *columns})
+
+    def counts(self, ends: Mapping[str, Set[T]]) -> dict[str, int]:
+        """Return the number of ends by the keys that were asked about: a table has those of its columns."""
+        found: dict[str, set[T]] = {key: set() for key in self.keys}
+        for near, far in ends.items():
+            for key in {near, dataset_of(near)} & found.keys():
+                found[key] |= far
+        return {key: len(far) for key, far in found.items()}
+
+
+def _around(store: GraphStore, asked: _Question) -> _Around:
+    ends: dict[str, set[str]] = {}
     edges: dict[tuple[str, ...], StoredEdge] = {}
-    hops = store.expand(sorted({*keys, *columns}), direction, kinds=kinds, as_of=as_of)
-    asked = {via: [ends[key] for key in {via, dataset_of(via)} & ends.keys()] for via in {hop.via for hop in hops}}
-    for hop in hops:
+    for hop in store.expand(asked.nodes(store), asked.direction, kinds=asked.kinds, as_of=asked.as_of):
         edge = hop.edge
-        end = edge.target if direction is Direction.DOWNSTREAM else edge.source
-        for near in asked[hop.via]:
-            near.add(end)
-        if within is None or (edge.source in within and edge.target in within):
-            edges[edge.source, edge.target, edge.kind, edge.job, str(edge.valid_from)] = edge
-    return _EdgesAround([edges[key] for key in sorted(edges)], ends)
+        end = edge.target if asked.direction is Direction.DOWNSTREAM else edge.source
+        if end != hop.via:
+            ends.setdefault(hop.via, set()).add(end)
+        edges[edge.source, edge.target, edge.kind, edge.job, str(edge.valid_from)] = edge
+    reached = set().union(*ends.values())
+    tables = len({dataset_of(end) for end in reached})
+    return _Around([edges[key] for key in sorted(edges)], asked.counts(ends), len(reached), tables)
+
+
+def _within(store: GraphStore, asked: _Question, within: Set[str]) -> _Around:
+    """Count all ends by their numbers, and read only the edges within some keys.
+
+    A column that is used everywhere has thousands of edges, of which a picture shows a few.
+    """
+    nodes = asked.nodes(store)
+
+    def count(explorer: Explorer) -> tuple[_Around, set[tuple[str, str]]]:
+        numbers = explorer.begin(*_by_kind(nodes))
+        explorer.load(numbers.values())
+        inside = {number: key for key, number in explorer.numbers(*_by_kind(within)).items()}
+        ends: dict[str, set[int]] = {}
+        pairs = {(key, key) for key in numbers if key in within}
+        for key, number in numbers.items():
+            far = ends[key] = set()
+            for way in _EDGES:
+                some = explorer.ends[way].get(number, ())
+                far.update(some)
+                for end in inside.keys() & some:
+                    pairs |= {(inside[one], inside[end]) for one in explorer.origins(number, end, way) if one in inside}
+        reached = set().union(*ends.values())
+        explorer.load_keys(reached)
+        tables = len(set(explorer.datasets_of(reached)))
+        return _Around([], asked.counts(ends), len(reached), tables), pairs
+
+    found, pairs = store.explore(count, asked.direction, kinds=asked.kinds, as_of=asked.as_of)
+    if asked.direction is Direction.UPSTREAM:
+        pairs = {(source, target) for target, source in pairs}
+    return found._replace(edges=store.edges_of_pairs(sorted(pairs), kinds=asked.kinds, as_of=asked.as_of))
+
+
+def _by_kind(keys: Collection[str]) -> tuple[list[str], list[str]]:
+    """Return the columns and the tables among some keys."""
+    return [key for key in keys if is_column_key(key)], [key for key in keys if not is_column_key(key)]

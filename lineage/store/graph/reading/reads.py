@@ -60,6 +60,7 @@ __all__ = [
     "datasets",
     "diagnostics",
     "edge_from",
+    "edges_of_pairs",
     "expand",
     "feed_keys",
     "feeds",
@@ -190,6 +191,29 @@ def expand(
     edges = date_live(transaction, [edge_from(row) for row in rows])
     hops = [Hop(via, edge) for row, edge in zip(rows, edges, strict=True) for via in reached[row["asked"]]]
     return sorted(hops, key=_hop_order)
+
+
+def edges_of_pairs(
+    transaction: Transaction,
+    pairs: Collection[tuple[str, str]],
+    *,
+    kinds: Collection[EdgeKind] = (EdgeKind.CONTRIBUTES, EdgeKind.REFERENCES),
+    as_of: datetime | None = None,
+) -> list[StoredEdge]:
+    """Return the edges of these pairs of columns or datasets, sorted."""
+    types = _types([EdgeType(str(kind)) for kind in sorted(set(kinds))], as_of)
+    labelled: dict[tuple[str, str], list[Row]] = defaultdict(list)
+    for source, target in sorted(set(pairs)):
+        labelled[_label(source), _label(target)].append({"source": source, "target": target})
+    found = [
+        edge_from(row)
+        for (label, to), rows in labelled.items()
+        for row in transaction.read(query("edges_of_pairs", **{"from": (label,)}, to=(to,), types=types), rows)
+        if as_of is None or _is_valid(row["e"], as_of)
+    ]
+    return sorted(
+        date_live(transaction, found), key=lambda edge: (edge.source, edge.target, edge.kind, edge.job, edge.valid_from)
+    )
 
 
 def steps(

@@ -100,11 +100,11 @@ class AdjacentQueries:
         find = find_keys(info.context, of)
         at = in_utc(as_of) if as_of else None
 
-        def work(store: GraphStore) -> _Around:
-            question = _Question(find(store), direction, wanted, at)
+        def work(store: GraphStore) -> _EdgesAround:
+            question = _HopQuestion(find(store), direction, wanted, at)
             return _around(store, question) if within is None else _within(store, question, frozenset(within))
 
-        found: _Around = await info.context.ask(work)
+        found: _EdgesAround = await info.context.ask(work)
         shown = found.edges[:max_edges]
         return Adjacent(
             node_keys=sorted({end for edge in shown for end in (edge.source, edge.target)}),
@@ -117,7 +117,7 @@ class AdjacentQueries:
         )
 
 
-class _Around(NamedTuple):
+class _EdgesAround(NamedTuple):
     edges: list[StoredEdge]
     """Sorted; only those within some keys, if there are any."""
     counts: dict[str, int]
@@ -127,7 +127,7 @@ class _Around(NamedTuple):
 
 
 @dataclass(frozen=True)
-class _Question:
+class _HopQuestion:
     keys: Collection[str]
     direction: Direction
     kinds: Collection[EdgeKind]
@@ -148,7 +148,7 @@ class _Question:
         return {key: len(far) for key, far in found.items()}
 
 
-def _around(store: GraphStore, asked: _Question) -> _Around:
+def _around(store: GraphStore, asked: _HopQuestion) -> _EdgesAround:
     ends: dict[str, set[str]] = {}
     edges: dict[tuple[str, ...], StoredEdge] = {}
     for hop in store.expand(asked.nodes(store), asked.direction, kinds=asked.kinds, as_of=asked.as_of):
@@ -159,17 +159,17 @@ def _around(store: GraphStore, asked: _Question) -> _Around:
         edges[edge.source, edge.target, edge.kind, edge.job, str(edge.valid_from)] = edge
     reached = set().union(*ends.values())
     tables = len({dataset_of(end) for end in reached})
-    return _Around([edges[key] for key in sorted(edges)], asked.counts(ends), len(reached), tables)
+    return _EdgesAround([edges[key] for key in sorted(edges)], asked.counts(ends), len(reached), tables)
 
 
-def _within(store: GraphStore, asked: _Question, within: Set[str]) -> _Around:
+def _within(store: GraphStore, asked: _HopQuestion, within: Set[str]) -> _EdgesAround:
     """Count all ends by their numbers, and read only the edges within some keys.
 
     A column that is used everywhere has thousands of edges, of which a picture shows a few.
     """
     nodes = asked.nodes(store)
 
-    def count(explorer: Explorer) -> tuple[_Around, set[tuple[str, str]]]:
+    def count(explorer: Explorer) -> tuple[_EdgesAround, set[tuple[str, str]]]:
         numbers = explorer.begin(*_by_kind(nodes))
         explorer.load(numbers.values())
         inside = {number: key for key, number in explorer.numbers(*_by_kind(within)).items()}
@@ -185,7 +185,7 @@ def _within(store: GraphStore, asked: _Question, within: Set[str]) -> _Around:
         reached = set().union(*ends.values())
         explorer.load_keys(reached)
         tables = len(set(explorer.datasets_of(reached)))
-        return _Around([], asked.counts(ends), len(reached), tables), pairs
+        return _EdgesAround([], asked.counts(ends), len(reached), tables), pairs
 
     found, pairs = store.explore(count, asked.direction, kinds=asked.kinds, as_of=asked.as_of)
     if asked.direction is Direction.UPSTREAM:

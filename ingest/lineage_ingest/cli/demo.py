@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import tempfile
-from dataclasses import replace
-from functools import partial
 from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Annotated
@@ -46,7 +44,7 @@ def demo(
     store: Annotated[str | None, typer.Option("--store", "-s", help="Store to use instead of ./demo.db.")] = None,
     rows: Annotated[int, typer.Option(min=0, help="Rows per answer; 0 shows all.")] = 12,
     engine: Annotated[
-        EngineKind, typer.Option(help="Run on Spark or in this process; auto: on Spark if it starts.")
+        EngineKind, typer.Option(help="Run in this process or on Spark; auto chooses by the log's size: it is small.")
     ] = EngineKind.AUTO,
 ) -> None:
     """Ingest a week of a clinical database's query log (65 scripts of MIMIC-IV), and ask two questions.
@@ -74,18 +72,12 @@ def demo(
 
 
 def _ingest(log: Path, catalog: Catalog, store: GraphStore, engine: EngineKind) -> LogSummary:
-    """Ingest the log on Spark, or in this process if Spark does not start and was not requested."""
-    first = EngineKind.SPARK if engine is EngineKind.AUTO else engine
-    options = LogOptions(namespace="postgres://mimic", catalog=catalog, engine=first)
+    options = LogOptions(namespace="postgres://mimic", catalog=catalog, engine=engine)
     with progress_bar() as progress:
-        ingest = partial(ingest_log, log, source="postgres_json", store=store, progress=progress)
         try:
-            return ingest(options=options)
+            return ingest_log(log, source="postgres_json", store=store, progress=progress, options=options)
         except SparkMissingError as error:
-            if engine is not EngineKind.AUTO:
-                raise typer.BadParameter(str(error), param_hint="--engine") from error
-            _report(f"{error}; continuing in this process")
-        return ingest(options=replace(options, engine=EngineKind.LOCAL))
+            raise typer.BadParameter(str(error), param_hint="--engine") from error
 
 
 def _report(text: str) -> None:

@@ -1,9 +1,10 @@
 """The explorer's page in a real Chromium, over an embedded store of 5,000 tables and 100,000 columns.
 
 `first_picture`: from an empty browser to a drawn picture of a column. `explore_step`: from a press on *Explore* to the
-cards that it adds. `pan`: frames a second while the largest picture of up to 300 cards that a column has is moved, as a
-whole and near. `overview`: the start page, also of 200,000 tables. `requests` are what the page asks the service,
-longest first; `nodes` are elements of the document. LINEAGE_BENCHMARK_CACHE names the folder in which graphs are kept.
+cards that it adds. `pan`: frames a second while the largest picture of up to 300 cards, of what depends on some
+columns, is moved, as a whole and near. `overview`: the start page, also of 200,000 tables. `requests` are what the page
+asks the service, longest first; `nodes` are elements of the document. LINEAGE_BENCHMARK_CACHE names the folder in which graphs are
+kept.
 """
 
 from __future__ import annotations
@@ -53,6 +54,11 @@ _PAN = """pane => new Promise(done => {
   drag('pointerdown', 500, 600);
   requestAnimationFrame(step);
 })"""
+_OPEN_STACK = """() => {
+  const more = document.querySelector('.card.stack .foot button');
+  more?.click();
+  return Boolean(more);
+}"""
 _NODES = "document.querySelectorAll('*').length"
 _REQUESTS = """performance.getEntriesByType('resource').filter(one => one.name.endsWith('/graphql'))
   .map(one => Math.round(one.duration))"""
@@ -125,8 +131,9 @@ def _explored(browser: Browser, address: str) -> dict[str, Any]:
 def _panned(browser: Browser, address: str) -> dict[str, Any]:
     page = browser.new_page(viewport={"width": 1400, "height": 860})
     found: dict[str, Any] = {}
-    for hops in (2, 3, 4, 5):  # the most cards that are drawn
-        _picture_of_many(page, address, hops)
+    for starts in (4, 8, 12, 16, 20):  # the most cards that are drawn
+        _picture_of_many(page, address, starts)
+        _unstack(page)
         canvas = page.locator(".picture canvas")
         cards = canvas.get_attribute("data-cards") if canvas.count() else None
         if cards is None or int(cards) > CARDS:
@@ -148,14 +155,26 @@ def _panned(browser: Browser, address: str) -> dict[str, Any]:
     return found
 
 
-def _picture_of_many(page: Page, address: str, hops: int) -> None:
-    key = _columns()[0]
+def _picture_of_many(page: Page, address: str, starts: int) -> None:
+    """Open all that depends on some columns."""
+    keys = [quote(key, safe="") for key in ESTATE.column_keys()[:: 10 * ESTATE.columns + 1][50 : 50 + starts]]
     page.goto("about:blank")
-    page.goto(_address(address, key, step=f"d*:{key}", hops=str(hops)))
+    page.goto(f"{address}/#/lineage?" + "&".join(f"of={key}&step=d*:{key}" for key in keys))
     _wait(page, ".card, .list, .notices button")
     anyway = page.get_by_role("button", name="Draw them anyway")
     if anyway.count():
         anyway.click()
+        _wait(page, ".card")
+
+
+def _unstack(page: Page) -> None:
+    """Open stacks of siblings, ten cards at a time, while all cards are no more than can be drawn."""
+    canvas = page.locator(".picture canvas")
+    while int(canvas.get_attribute("data-cards") or CARDS) <= CARDS - 10 and page.evaluate(_OPEN_STACK):
+        page.evaluate("() => new Promise(drawn => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
+        anyway = page.get_by_role("button", name="Draw them anyway")
+        if anyway.count():
+            anyway.click()
         _wait(page, ".card")
 
 

@@ -3,8 +3,8 @@
 `first_picture`: from an empty browser to a drawn picture of a column. `explore_step`: from a press on *Explore* to the
 cards that it adds. `pan`: frames a second while the largest picture of up to 300 cards, of what depends on some
 columns, is moved, as a whole and near. `overview`: the start page, also of 200,000 tables. `requests` are what the page
-asks the service, longest first; `nodes` are elements of the document. LINEAGE_BENCHMARK_CACHE names the folder in which graphs are
-kept.
+asks the service, longest first; `nodes` are elements of the document. LINEAGE_BENCHMARK_CACHE names the folder in which
+graphs are kept.
 """
 
 from __future__ import annotations

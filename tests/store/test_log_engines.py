@@ -272,6 +272,8 @@ class ReadLog(NamedTuple):
     counts: tuple[Any, ...]
     failed: dict[str, str]
     templates: dict[int, Template]
+    uses: list[dict[str, Any]]
+    """By template, day and user."""
 
 
 def read_by(kind: EngineKind, given: LogInput) -> ReadLog:
@@ -279,8 +281,10 @@ def read_by(kind: EngineKind, given: LogInput) -> ReadLog:
         found = engine.read(lambda *_: None)
         samples = {part.fingerprint: part for part in engine.samples()}
         templates = {one.key: one._replace(part=samples[one.part.fingerprint]) for one in engine.templates()}
+        engine.sessions({})
+        uses = [row for days in engine.days() for row in days.to_pylist()]
     counts = (found.rows, found.left_out, found.samples, found.undated, found.unread_time)
-    return ReadLog(counts, found.files.failed(), templates)
+    return ReadLog(counts, found.files.failed(), templates, sorted(uses, key=repr))
 
 
 @pytest.mark.parametrize("source", ["redshift", "bigquery"])  # what is joined in files, and scripts, are read twice

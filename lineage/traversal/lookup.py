@@ -78,7 +78,12 @@ def resolve(store: LineageReader, text: str) -> Target:
         AmbiguousNameError: several things have it; they are listed.
         StoreError: the store could not be read.
     """
-    found = _tables(store, text) + _columns(store, text)
+    if is_column_key(text) and (found := _column_by_key(store, text)):
+        return _the_one(store, found, text)
+    tables = _tables(store, text)
+    if any(table.key == text.strip() for table in tables):  # a key means one thing
+        return _the_one(store, tables, text)
+    found = tables + _columns(store, text)
     return _the_one(store, found, text) if found else _unknown(store, text)
 
 
@@ -133,12 +138,8 @@ def _tables(store: LineageReader, text: str) -> list[Target]:
 
 
 def _columns(store: LineageReader, text: str) -> list[Target]:
-    if is_column_key(text):
-        dataset, path = split_column_key(text.strip())
-        by_key = [one for one in store.find_datasets(dataset) if one.key == dataset]
-        found = _columns_of(store, by_key, {dataset: {path}})
-        if found:
-            return found
+    if is_column_key(text) and (found := _column_by_key(store, text)):
+        return found
     tables: dict[str, StoredDataset] = {}
     wanted: dict[str, set[str]] = {}
     for name, path in _splits(text):
@@ -146,6 +147,12 @@ def _columns(store: LineageReader, text: str) -> list[Target]:
             tables[table.key] = table
             wanted.setdefault(table.key, set()).add(path)
     return _columns_of(store, list(tables.values()), wanted)
+
+
+def _column_by_key(store: LineageReader, text: str) -> list[Target]:
+    dataset, path = split_column_key(text.strip())
+    by_key = [one for one in store.find_datasets(dataset) if one.key == dataset]
+    return _columns_of(store, by_key, {dataset: {path}})
 
 
 def _columns_of(store: LineageReader, tables: list[StoredDataset], wanted: dict[str, set[str]]) -> list[Target]:

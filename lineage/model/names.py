@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from lineage.frozen import frozen
 from lineage.model.dialect import Dialect
-from lineage.model.namespaces import normal_namespace, normal_place
+from lineage.model.namespaces import is_path, normal_namespace, normal_place
 from lineage.model.spelling import Spelled, any_spelled, as_written, spelling_of
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
     "versioned_name",
 ]
 
-_PLAIN = re.compile(r"[^.\"`\[\]\s]+")
+_PLAIN = re.compile(r"[^./\"`\[\]\s]+")
 # A part of a column's path that needs no quotes: parsing its text returns it unchanged.
 _BARE = re.compile(r"[^.\"`\[\]\s](?:[^.\"`\[\]]*[^.\"`\[\]\s])?")
 # BigQuery: date-sharded tables share a prefix and differ by a day, YYYYMMDD.
@@ -56,10 +56,10 @@ _ESCAPES = re.compile(r"%2[35]")
 
 
 def format_name(parts: Sequence[str]) -> str:
-    """Return the parts as one dotted name; a part that contains a dot, a quote or a space is quoted.
+    """Return the parts as one dotted name; a part that contains a dot, a slash, a quote or a space is quoted.
 
-    >>> format_name(["shop", "order items"])
-    'shop."order items"'
+    >>> format_name(["shop", "order items"]), format_name(["sapsr3", "/BIC/PMATERIAL"])
+    ('shop."order items"', 'sapsr3."/BIC/PMATERIAL"')
 
     If a part has a spelling (`Spelled`), the name has one too.
     """
@@ -228,7 +228,8 @@ def parse_table_name(name: str, dialect: Dialect) -> tuple[str, ...]:
     >>> parse_table_name('Shop."Orders"', dialect_named("postgres"))
     ('shop', 'Orders')
     """
-    return tuple(dialect.fold_table(part, quoted=quoted) for part, quoted in split_name(name))
+    # SQL has a name with a slash only in quotes.
+    return tuple(dialect.fold_table(part, quoted=quoted or "/" in part) for part, quoted in split_name(name))
 
 
 def parse_column_name(name: str, dialect: Dialect) -> tuple[tuple[str, ...], str]:
@@ -287,6 +288,8 @@ class Naming:
         'web.events_*'
         """
         filled = list(parts)
+        if len(filled) == 1 and "/" in filled[0] and (self.dialect.reads_files_by_format or is_path(self.namespace)):
+            return str(filled[0])  # Spark's tables have no such names
         if self.session_tables and (temporary := self.session_table(filled)) is not None:
             return temporary
         self._complete(filled)
@@ -417,7 +420,7 @@ def short_name(name: str) -> str:
     >>> short_name("shop.public.orders"), short_name("raw/2026/orders"), short_name('shop."my.table"')
     ('orders', 'orders', 'my.table')
     """
-    if "/" in name:
+    if "/" in name and _has_bare_slash(name):
         return name.rstrip("/").rpartition("/")[2] or name
     return ColumnPath.parse(name).name or name
 
@@ -427,13 +430,17 @@ def split_location(name: str) -> tuple[str, str] | None:
 
     >>> split_location("s3a://bucket/raw/orders.parquet")
     ('s3://bucket', 'raw/orders.parquet')
-    >>> split_location("/data/orders.csv"), split_location("shop.orders")
-    (('file', '/data/orders.csv'), None)
+    >>> split_location("/data/orders.csv"), split_location("shop.orders"), split_location('sapsr3."/BIC/PMATERIAL"')
+    (('file', '/data/orders.csv'), None, None)
     """
     if match := _URL.fullmatch(name):
         return normal_place(match.group(1), match.group(2) or "/")
-    bare = name.strip('"')
-    return ("file", bare) if "/" in bare and not bare.startswith("@") else None
+    return ("file", name) if "/" in name and not name.startswith("@") and _has_bare_slash(name) else None
+
+
+def _has_bare_slash(name: str) -> bool:
+    """Return whether a name has a slash outside quotes, as paths do; that of a table is quoted (`format_name`)."""
+    return any("/" in part for part, is_quoted in split_name(name) if not is_quoted)
 
 
 def column_key(dataset: str, path: str) -> str:

@@ -183,7 +183,7 @@ def _common_beginning(names: list[str]) -> str:
     if first == last:
         return ""
     # Paths are cut at folders: a file name may contain dots.
-    separator = "/" if any("/" in name for name in names) else "."
+    separator = "/" if any("/" in _QUOTED.sub("", name) for name in names) else "."
     same = next((at for at, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), min(len(first), len(last)))
     bare = _QUOTED.sub(lambda quoted: "x" * len(quoted.group()), first)
     return first[: bare.rfind(separator, 0, same) + 1]

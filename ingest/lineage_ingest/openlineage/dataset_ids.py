@@ -71,6 +71,8 @@ def dataset_id_of(namespace: str, name: str, *, exact: bool = False) -> DatasetI
     'SHOP.PUBLIC.ORDERS'
     >>> dataset_id_of("s3a://lake", "/raw/Orders/").key
     's3://lake/raw/Orders'
+    >>> dataset_id_of("postgres://db", "sap.sapsr3./BIC/PMATERIAL").name
+    'sap.sapsr3."/BIC/PMATERIAL"'
     """
     if exact:
         return DatasetId(namespace, name, dialect_of(namespace), exact=True)
@@ -80,7 +82,9 @@ def dataset_id_of(namespace: str, name: str, *, exact: bool = False) -> DatasetI
     dialect = dialect_of(namespace)
     if dialect is None:
         return DatasetId(namespace, name)
-    folded = Naming(dialect, namespace).qualify(parse_table_name(name, dialect)) if "/" not in name else name
+    if "/" in name.partition(".")[0]:  # a path; later parts may be a table's name, as SAP's `db.sapsr3./BIC/PMATERIAL`
+        return DatasetId(namespace, name, dialect)
+    folded = Naming(dialect, namespace).qualify(parse_table_name(name, dialect))
     return DatasetId(namespace, folded or name, dialect)
 
 

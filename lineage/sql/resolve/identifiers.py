@@ -10,9 +10,11 @@ from sqlglot import exp
 from lineage.model.dialect import Dialect, Folding
 from lineage.model.spelling import Spelled
 
-__all__ = ["Identifiers", "identifiers_of", "is_temporary_schema"]
+__all__ = ["FILE_FORMATS", "Identifiers", "identifiers_of", "is_temporary_schema"]
 
 
+FILE_FORMATS = frozenset(("parquet", "csv", "json", "orc", "avro", "delta", "text", "binaryfile", "iceberg"))
+"""Formats that stand before a path as a schema does: `` delta.`/a` ``."""
 _MAX_KEPT = 10_000
 """Maximum number of folded names cached a dialect."""
 
@@ -86,6 +88,8 @@ class Identifiers:
         """Return the parts of a table's name, outermost first; empty for a table function."""
         args = table.args
         catalog, schema, name = args.get("catalog"), args.get("db"), args.get("this")  # ROWS FROM (f(…), …) has none
+        if self._dialect.reads_files_by_format and (path := _path(name, schema)) is not None:
+            return [path]
         if schema is None and catalog is None and type(name) is exp.Identifier:
             return [self.table(name)]
         parts: list[str] = []
@@ -105,6 +109,14 @@ class Identifiers:
         if len(parts) > 1 and is_temporary_schema(".".join(parts[:-1]), self._dialect):
             return parts[-1:]
         return parts
+
+
+def _path(name: exp.Expr | None, schema: exp.Expr | None) -> str | None:
+    """Return the path that a quoted name of Spark is, alone or behind a format; None for a table's name."""
+    if type(name) is exp.Identifier and name.args.get("quoted") and "/" in name.this:
+        by_format = schema is None or (isinstance(schema, exp.Identifier) and schema.this.lower() in FILE_FORMATS)
+        return str(name.this) if by_format else None
+    return None
 
 
 def is_temporary_schema(qualifier: str, dialect: Dialect) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from lineage.frozen import frozen
-from lineage.model.names import dataset_key, format_name, split_dataset_key, split_name
+from lineage.model.names import dataset_key, format_name, split_dataset_key, split_location, split_name
 from lineage.model.statement import DatasetKind
 from lineage.store.values import StoredDataset
 from lineage.traversal.lineage_reader import LineageReader
@@ -33,7 +33,7 @@ def namesakes(store: LineageReader, datasets: Collection[str]) -> list[Namesake]
     Raises:
         StoreError: the store could not be read.
     """
-    named = {key: name for key in datasets if not _is_path(name := split_dataset_key(key)[1])}
+    named = {key: name for key in datasets if not split_location(name := split_dataset_key(key)[1])}
     pairs = {(key, short) for key in named for short in _shorter(key)}
     longer = store.dataset_keys_ending(sorted(named.values())) if named else ()
     pairs |= {(key, short) for key in longer for short in _shorter(key) if short in named}
@@ -50,13 +50,9 @@ def namesakes(store: LineageReader, datasets: Collection[str]) -> list[Namesake]
 def _shorter(key: str) -> Iterator[str]:
     """Yield the keys of tables that the last parts of a table's name name."""
     namespace, name = split_dataset_key(key)
-    if not _is_path(name):
+    if not split_location(name):
         parts = [part for part, _ in split_name(name)]
         yield from (dataset_key(namespace, format_name(parts[begin:])) for begin in range(1, len(parts)))
-
-
-def _is_path(name: str) -> bool:
-    return "/" in name
 
 
 def _counts(dataset: StoredDataset) -> bool:

@@ -18,7 +18,7 @@ from lineage.model.diagnostics import Diagnostic
 from lineage.model.dialect import Dialect
 from lineage.model.influence.edge_effects import merge_effects
 from lineage.model.influence.transformations import EdgeKind, StepEffect
-from lineage.model.names import column_key, parse_table_name
+from lineage.model.names import column_key, parse_table_name, split_location
 from lineage.model.statement import (
     ColumnRef,
     ColumnSchema,
@@ -211,7 +211,7 @@ class _TableMatcher:
         names = {listed.dataset_id.name, *listed.names}
         split_names = set()
         for name in names:
-            last = name.rpartition("/")[2] if "/" in name else name
+            last = name.rpartition("/")[2] if split_location(name) else name
             parts = tuple(part.lower() for part in parse_table_name(last, self._dialect))
             if parts:
                 split_names.add(parts)

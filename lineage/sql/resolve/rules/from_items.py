@@ -6,6 +6,7 @@ import re
 
 from sqlglot import exp
 
+from lineage.sql.resolve.identifiers import FILE_FORMATS
 from lineage.sql.resolve.relations import (
     Relation,
     RowSources,
@@ -52,7 +53,6 @@ def table(resolver: Resolver, node: exp.Expr, scope: Scope) -> Relation:
 
 _DATA_FILE = re.compile(r"://|\.(?:parquet|csv|tsv|json|jsonl|ndjson|xlsx)(?:\.(?:gz|zst|zstd|bz2))?$", re.IGNORECASE)
 """https://duckdb.org/docs/stable/data/overview: names by which DuckDB reads a file in place of a table."""
-_PATH_FORMATS = frozenset(("parquet", "csv", "json", "orc", "avro", "delta", "text", "binaryfile", "iceberg"))
 
 
 def _file_named(resolver: Resolver, node: exp.Expr) -> str | None:
@@ -62,15 +62,16 @@ def _file_named(resolver: Resolver, node: exp.Expr) -> str | None:
     if not name.args.get("quoted") or not ("/" in text or "." in text):
         return None
     dialect, schema = resolver.naming.dialect, node.args.get("db")
-    if dialect.reads_files_by_string and schema is None:
-        start = name.meta.get("start")
-        if start is None or resolver.text[start : start + 1] == "'":
-            return text if start is not None else None
-        # DuckDB's catalog keeps `'a.csv'` as `"a.csv"`, which is a table where there is one of this name.
-        return text if _DATA_FILE.search(text) and not resolver.knows_table(node) else None
-    if dialect.reads_files_by_format and schema is not None and schema.name.lower() in _PATH_FORMATS:
+    if dialect.reads_files_by_format:  # what has a slash is a path in any statement: `Identifiers.table_parts`
+        return str(text) if "/" not in text and schema is not None and schema.name.lower() in FILE_FORMATS else None
+    start = name.meta.get("start")
+    if start is None or schema is not None:
+        return None
+    if resolver.text[start : start + 1] == "'":  # no dialect names tables so
         return str(text)
-    return None
+    # DuckDB's catalog keeps `'a.csv'` as `"a.csv"`, which is a table where there is one of this name.
+    may_be_file = dialect.reads_files_by_string and _DATA_FILE.search(text)
+    return str(text) if may_be_file and not resolver.knows_table(node) else None
 
 
 def _is_long_name(resolver: Resolver, node: exp.Expr, scope: Scope) -> bool:

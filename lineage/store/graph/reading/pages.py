@@ -147,7 +147,7 @@ def usage_totals(
 def _jobs(wanted: JobFilter) -> _List:
     listing = _List(query("page_of_jobs"))
     if wanted.user is not None:
-        listing = _List(query("page_of_observed_jobs")).where("page_where_ran_by", user=wanted.user)
+        listing = listing.where("page_where_ran_by", user=wanted.user)
     if wanted.kinds:
         listing = listing.where("page_where_kinds", kinds=[str(kind) for kind in wanted.kinds])
     if not wanted.retired:

@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
+from pathlib import Path
 
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
 from lineage.model.names import format_name, split_name
 from lineage.model.statement import DatasetKind
-from lineage.store import GraphStore
+from lineage.store import GraphStore, open_store
+from lineage.store.graph.statements import query as named_query
 from lineage.store.page_requests import JobFilter
+from lineage.store.sqlite.connection import SqliteConnection
+from lineage.store.sqlite.statements import sql
 from lineage.store.values import DatasetWriter
 from tests.store.batch_builders import batch, day, drop, job, key, query, table
 from tests.store.test_runs import finding, with_findings
@@ -177,3 +182,10 @@ def test_tables_are_counted_by_schema(store: GraphStore) -> None:
     }
     assert ("pg", "shop", 5, 3) in store.schema_counts()
     assert ("pg", "a.b", 0, 0) not in store.schema_counts()
+
+
+def test_an_index_has_the_groups_of_schemas(tmp_path: Path) -> None:
+    open_store(tmp_path / "store.db").close()
+    with closing(SqliteConnection(tmp_path / "store.db", read_only=True)) as connection:
+        plan = connection.rows(f"EXPLAIN QUERY PLAN {sql(named_query('schema_counts'))}", {}, None)
+    assert [detail for *_, detail in plan] == ["SCAN dataset USING INDEX dataset_by_schema"]

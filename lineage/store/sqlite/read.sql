@@ -558,10 +558,10 @@ FROM node AS n JOIN dataset AS d ON d.id = n.id WHERE d.dropped_at IS NULL
 -- name: schema_counts
 SELECT namespace, min(full_name) AS name, count(*) AS tables, sum(kind = 'exposure') AS exposures
 FROM dataset WHERE dropped_at IS NULL
-GROUP BY namespace, CASE
+GROUP BY CASE
   WHEN substr(full_name, -1) = '.' OR ((instr(full_name, '"') OR instr(full_name, '`') OR instr(full_name, '[') OR instr(full_name, ']'))
     AND substr(full_name, length(rtrim(full_name, replace(full_name, '.', ''))) + 1) GLOB '*[]["`]*') THEN full_name || '/'
-  ELSE rtrim(full_name, replace(full_name, '.', '')) END
+  ELSE rtrim(full_name, replace(full_name, '.', '')) END, namespace
 
 -- name: all_dataset_keys
 SELECT n.key AS key FROM node AS n WHERE n.id = n.dataset

@@ -26,6 +26,7 @@ __all__ = [
     "path_spelling",
     "plain_name",
     "renamed_path",
+    "schema_of",
     "short_name",
     "split_column_key",
     "split_dataset_key",
@@ -34,6 +35,7 @@ __all__ = [
     "versioned_name",
 ]
 
+_QUOTE = re.compile(r"[\"`\[\]]")
 _PLAIN = re.compile(r"[^./\"`\[\]\s]+")
 # A part of a column's path that needs no quotes: parsing its text returns it unchanged.
 _BARE = re.compile(r"[^.\"`\[\]\s](?:[^.\"`\[\]]*[^.\"`\[\]\s])?")
@@ -423,6 +425,23 @@ def short_name(name: str) -> str:
     if "/" in name and _has_bare_slash(name):
         return name.rstrip("/").rpartition("/")[2] or name
     return ColumnPath.parse(name).name or name
+
+
+def schema_of(name: str) -> str:
+    """Return what stands before the last part of a table's full name; empty if it has one part.
+
+    >>> schema_of("db.shop.orders"), schema_of('shop."my.table"'), schema_of("orders")
+    ('db.shop', 'shop', '')
+    """
+    before, dot, last = name.rpartition(".")
+    if not dot or not last or _QUOTE.search(last):
+        return format_name([part for part, _ in split_name(name)][:-1])
+    return _format_again(before)
+
+
+@lru_cache(maxsize=4096)
+def _format_again(name: str) -> str:
+    return name if split_location(name) else format_name([part for part, _ in split_name(name)])
 
 
 def split_location(name: str) -> tuple[str, str] | None:

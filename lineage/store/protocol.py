@@ -33,6 +33,7 @@ from lineage.store.values import (
     NameHolder,
     NodeAnnotation,
     RetiredJobs,
+    SchemaCount,
     SearchHit,
     StoredColumn,
     StoredDataset,
@@ -167,6 +168,9 @@ class GraphStore(Protocol):
 
     def live_datasets(self) -> list[LiveDataset]:
         """Return what an overview needs of all datasets but dropped ones, sorted by key."""
+
+    def schema_counts(self) -> list[SchemaCount]:
+        """Return how many tables each schema has, without dropped ones, sorted by namespace and schema."""
 
     def dataset_keys(self) -> list[str]:
         """Return the keys of all datasets, sorted."""

@@ -38,6 +38,7 @@ __all__ = [
     "JobSelection",
     "LiveDataset",
     "RetiredJobs",
+    "SchemaCount",
     "SearchHit",
     "StoredColumn",
     "StoredDataset",
@@ -281,6 +282,15 @@ class LiveDataset(NamedTuple):
     kind: DatasetKind
     facts: str | None
     tags: tuple[str, ...]
+
+
+class SchemaCount(NamedTuple):
+    """A schema, by its full name (empty for tables without one), and the number of its tables."""
+
+    namespace: str
+    schema: str
+    tables: int
+    exposures: int
 
 
 class FeedKey(NamedTuple):

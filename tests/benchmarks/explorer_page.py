@@ -94,7 +94,10 @@ def _address(address: str, key: str, **parameters: str) -> str:
 
 
 def _wait(page: Page, selector: str) -> None:
-    page.wait_for_selector(f"body:not(:has(.busy)) {selector}", timeout=60_000)
+    page.wait_for_selector(f"body:not(:has(.busy)) :is({selector}, .failure)", timeout=60_000)
+    failure = page.locator(".failure")
+    if failure.count():
+        raise AssertionError(failure.first.inner_text())
 
 
 def _first_picture(browser: Browser, address: str) -> dict[str, Any]:

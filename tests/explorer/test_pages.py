@@ -8,7 +8,7 @@ from pathlib import Path
 
 import httpx
 import pytest
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Page, Route, expect
 
 from lineage.sql.extraction import options_for
 from lineage.store import open_store
@@ -235,3 +235,31 @@ def test_nothing_comes_from_elsewhere(page: Page, address: str) -> None:
     assert "unsafe" not in policy
     assert httpx.get(f"{address}/explorer/../settings.py").status_code == 404
     assert httpx.get(f"{address}/explorer/index.html").status_code == 404
+
+
+def test_the_map_does_not_wait_for_the_lists_and_what_fails_is_tried_again(page: Page, address: str) -> None:
+    refused: dict[str, str] = {}
+
+    def answer(route: Route) -> None:
+        message = next((text for field, text in refused.items() if field in (route.request.post_data or "")), None)
+        if message is None:
+            route.continue_()
+        else:
+            route.fulfill(json={"data": None, "errors": [{"message": message, "extensions": {"code": "TIMEOUT"}}]})
+
+    page.route("**/graphql", answer)
+    refused["topTables"] = "the lists were too slow"
+    page.goto(address)
+    expect(page.locator(".overview .tile").first).to_be_visible()
+    failure = page.get_by_role("alert")
+    expect(failure).to_contain_text("the lists were too slow")
+    del refused["topTables"]
+    refused["estate"] = "the map was too slow"
+    failure.get_by_role("button", name="Try again").click()
+    expect(failure).to_contain_text("the map was too slow")
+    expect(page.locator(".overview .tile")).to_have_count(0)
+    refused.clear()
+    failure.get_by_role("button", name="Try again").click()
+    expect(page.locator(".overview .tile").first).to_be_visible()
+    expect(page.get_by_role("heading", name="Most read")).to_be_visible()
+    expect(failure).to_have_count(0)

@@ -95,6 +95,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "steps": (([(key("users.email"), key("staged.mail"), EdgeKind.CONTRIBUTES)],), {}),
         "job_keys": ((), {}),
         "live_datasets": ((), {}),
+        "schema_counts": ((), {}),
         "dataset_keys": ((), {}),
         "dataset_keys_ending": (({"orders"},), {}),
         "diagnostics": ((), {}),

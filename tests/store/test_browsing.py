@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import random
+from collections import Counter
+from contextlib import closing
+from dataclasses import replace
+from pathlib import Path
+
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.store import GraphStore
+from lineage.model.names import format_name, split_name
+from lineage.model.statement import DatasetKind
+from lineage.store import GraphStore, open_store
+from lineage.store.graph.statements import query as named_query
 from lineage.store.page_requests import JobFilter
+from lineage.store.sqlite.connection import SqliteConnection
+from lineage.store.sqlite.statements import sql
 from lineage.store.values import DatasetWriter
-from tests.store.batch_builders import batch, day, job, key, query
+from tests.store.batch_builders import batch, day, drop, job, key, query, table
 from tests.store.test_runs import finding, with_findings
 
 
@@ -121,3 +132,60 @@ def test_columns_by_key(store: GraphStore) -> None:
         (key("a.x"), key("a"), "x"),
         (key("b.x"), key("b"), "x"),
     ]
+
+
+_NAMES = (
+    *(
+        "plain",
+        "shop.a",
+        "shop.b",
+        "Shop.c",
+        "db.shop.a",
+        'db."shop".d',
+        "db.gone",
+        "s.",
+        ".s",
+        "a..b",
+        "日.本",
+        "🜁.🜂.x",
+    ),
+    *(
+        '"a.b".t',
+        '"a.b".u',
+        '"a.b"."c.d"',
+        'a."b.c"',
+        '"a"."b".c',
+        '"my schema".t',
+        'a"b',
+        'x."y',
+        'x.y"z"',
+        'shop."a.b"',
+    ),
+    *("[a.b].c", "a.[b.c]", "`a.b`.c", "a.`b.c`", "a.b]c", "a.b[c", "/data/in.csv", "/data/in/a", "s3/x.y/z"),
+)
+
+
+def test_tables_are_counted_by_schema(store: GraphStore) -> None:
+    chance = random.Random(3)
+    drawn = {"".join(chance.choices('ab."`[] ', k=chance.randint(1, 8))) for _ in range(150)}
+    named = [table(name, "x") for name in sorted({*_NAMES, *drawn})]
+    dashboards = [table(f"shop.board{number}", "x", kind=DatasetKind.EXPOSURE) for number in range(3)]
+    store.apply(batch(*named, *dashboards, replace(table("shop.a", "x"), namespace="other")))
+    store.apply(batch(drop("db.gone", at=5), drop("shop.b", at=5)))
+    live = store.live_datasets()
+    schemas = {one.key: (one.namespace, format_name([part for part, _ in split_name(one.name)][:-1])) for one in live}
+    tables = Counter(schemas.values())
+    exposures = Counter(schemas[one.key] for one in live if one.kind == "exposure")
+    assert store.schema_counts() == [(*at, number, exposures[at]) for at, number in sorted(tables.items())]
+    assert {(one.schema, one.tables, one.exposures) for one in store.schema_counts() if one.namespace == "other"} == {
+        ("shop", 1, 0)
+    }
+    assert ("pg", "shop", 5, 3) in store.schema_counts()
+    assert ("pg", "a.b", 0, 0) not in store.schema_counts()
+
+
+def test_an_index_has_the_groups_of_schemas(tmp_path: Path) -> None:
+    open_store(tmp_path / "store.db").close()
+    with closing(SqliteConnection(tmp_path / "store.db", read_only=True)) as connection:
+        plan = connection.rows(f"EXPLAIN QUERY PLAN {sql(named_query('schema_counts'))}", {}, None)
+    assert [detail for *_, detail in plan] == ["SCAN dataset USING INDEX dataset_by_schema"]

@@ -11,7 +11,9 @@ import type { Estate, UsedTable } from "./source";
 
 export function Start() {
   const { source, service, open } = usePage();
-  const { answer, error, busy } = useAnswer("start", () => source.start());
+  // The map does not wait for the lists, which take longer where logs are large.
+  const { answer: estate, error, busy } = useAnswer("estate", () => source.estate());
+  const notable = useAnswer("notable", () => source.notable());
   const recent = opened();
   return (
     <main className="start-page">
@@ -19,10 +21,11 @@ export function Start() {
       <Search large />
       {error && <Failure error={error} />}
       {busy && <p className="note" role="status">Loading…</p>}
-      {answer && answer.estate.tables === 0 && <Empty />}
-      {answer && answer.estate.tables > 0 && (
+      {estate && estate.tables === 0 && <Empty />}
+      {estate && estate.tables > 0 && (
         <>
-          <div className="lists">
+          {notable.error && <Failure error={notable.error} />}
+          <div className={notable.busy ? "lists awaited" : "lists"}>
             {recent.length > 0 && (
               <section>
                 <h2>You opened</h2>
@@ -37,10 +40,11 @@ export function Start() {
                 </ul>
               </section>
             )}
-            <Tables title="Most read" tables={answer.used} detail={(one) => (one.reads === null ? "" : plural(one.reads, "read"))} />
-            <Tables title="Seen last" tables={answer.recent} detail={(one) => one.at?.slice(0, 10) ?? ""} />
+            {notable.busy && <p className="note" role="status">Loading…</p>}
+            <Tables title="Most read" tables={notable.answer?.used ?? []} detail={(one) => (one.reads === null ? "" : plural(one.reads, "read"))} />
+            <Tables title="Seen last" tables={notable.answer?.recent ?? []} detail={(one) => one.at?.slice(0, 10) ?? ""} />
           </div>
-          <Lens estate={answer.estate} />
+          <Lens estate={estate} />
         </>
       )}
       {service.writtenAt && <p className="note">This file holds the graph as it was on {service.writtenAt.slice(0, 16).replace("T", " ")} UTC.</p>}

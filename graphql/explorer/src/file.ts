@@ -57,7 +57,7 @@ export class FileSource implements Source {
     return { version, isSteward: false, dialects: [], hasEditor: false, readsSql: false, writtenAt, focus };
   }
 
-  async start() {
+  async estate() {
     const groups = new Map<string, { namespace: string; schema: string; tables: number; exposures: number }>();
     const groupOf = (table: TableInfo) => `${table.namespace}/${schemaOf(table.name)}`;
     for (const table of this.data.tables) {
@@ -74,10 +74,13 @@ export class FileSource implements Source {
       pairs.set(id, (pairs.get(id) ?? new Set()).add(`${from.key}\n${to.key}`));
     }
     const flows = [...pairs].map(([id, of]) => ({ source: id.split("\n")[0]!, target: id.split("\n")[1]!, flows: of.size }));
+    return { tables: this.tables.size, groups: [...groups.values()], flows, flowsCounted: true };
+  }
+
+  async notable() {
     const list = (by: (table: FileData["tables"][number]) => number | string) =>
       [...this.data.tables].sort((a, b) => (by(a) < by(b) ? 1 : by(a) > by(b) ? -1 : 0)).slice(0, 10);
     return {
-      estate: { tables: this.tables.size, groups: [...groups.values()], flows, flowsCounted: true },
       used: list((table) => table.reads).filter((table) => table.reads).map((table) => ({ table, reads: table.reads, at: table.lastRead })),
       recent: list((table) => table.lastSeen).map((table) => ({ table, reads: null, at: table.lastSeen })),
     };

@@ -60,12 +60,15 @@ const numberOf = (value: unknown): number => (typeof value === "number" ? value 
 
 export const SERVICE: Question = { variables: {}, fields: { service: "service { version readOnly roles dialects }" }, weight: () => 5 };
 
-export const START = document(`{
+export const ESTATE = `{
   estate {
     tables flowsCounted
     groups { namespace schema tables exposures }
     flows { sourceNamespace sourceSchema targetNamespace targetSchema flows }
   }
+}`;
+
+export const NOTABLE = document(`{
   topTables(first: 10) { nodes { reads lastRead table { ...table } } }
   tables(first: 10, orderBy: { field: LAST_SEEN, direction: DESC }) { nodes { ...table lastSeen } }
 }`);

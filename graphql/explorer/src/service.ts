@@ -39,16 +39,20 @@ export class ServiceSource implements Source {
     return { version: service.version, isSteward, dialects: service.dialects, hasEditor: document.documentElement.dataset.editor !== undefined, readsSql: true, writtenAt: null, focus: [] };
   }
 
-  async start() {
-    const found = await this.ask(queries.START, {});
+  async estate() {
+    const { estate } = await this.ask(queries.ESTATE, {});
     const group = (namespace: string, schema: string) => `${namespace}/${schema}`;
-    const flows = found.estate.flows.map((flow: Json) => ({
+    const flows = estate.flows.map((flow: Json) => ({
       source: group(flow.sourceNamespace, flow.sourceSchema),
       target: group(flow.targetNamespace, flow.targetSchema),
       flows: flow.flows,
     }));
+    return { ...estate, flows };
+  }
+
+  async notable() {
+    const found = await this.ask(queries.NOTABLE, {});
     return {
-      estate: { ...found.estate, flows },
       used: found.topTables.nodes.map((one: Json) => ({ table: tableInfo(one.table), reads: one.reads, at: one.lastRead })),
       recent: found.tables.nodes.map((one: Json) => ({ table: tableInfo(one), reads: null, at: one.lastSeen })),
     };

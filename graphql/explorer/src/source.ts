@@ -24,8 +24,8 @@ export interface Estate {
   flowsCounted: boolean;
 }
 
-export interface Start {
-  estate: Estate;
+/** Tables to begin with. */
+export interface Notable {
   used: UsedTable[];
   recent: UsedTable[];
 }
@@ -246,7 +246,8 @@ export interface Named {
 
 export interface Source {
   service(): Promise<Service>;
-  start(): Promise<Start>;
+  estate(): Promise<Estate>;
+  notable(): Promise<Notable>;
   tablesOf(namespace: string, schema: string, after: string): Promise<{ tables: TableInfo[]; total: number; after: string | null }>;
   named(by: "owner" | "domain"): Promise<Named>;
   tablesOfNamed(by: "owner" | "domain", name: string, after: string): Promise<{ tables: TableInfo[]; total: number; after: string | null }>;

@@ -114,9 +114,12 @@ class _GraphQL(GraphQL[Context, None]):
             return _refusal(refused)
         except TimeoutError:
             late = RefusedError(
-                ErrorCode.TIMEOUT, f"the time limit of {seconds:g} s was exceeded", "request less", limit="seconds",
+                ErrorCode.TIMEOUT,
+                f"the time limit of {seconds:g} s was exceeded",
+                "request less, or try again when the service is less busy",
+                limit="seconds",
                 allowed=seconds,
-            )  # fmt: skip
+            )
             return _refusal(late)
         finally:
             context.ask.end()

@@ -203,6 +203,7 @@ class CypherStore:
 
     job_keys = _reading(reads.job_keys)
     live_datasets = _reading(reads.live_datasets)
+    schema_counts = _reading(reads.schema_counts)
     dataset_keys = _reading(reads.dataset_keys)
     dataset_keys_ending = _reading(reads.dataset_keys_ending)
     datasets = _reading(reads.datasets)

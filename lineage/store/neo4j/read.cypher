@@ -453,6 +453,14 @@ MATCH (n:`Table`) WHERE n.dropped_at IS NULL
 RETURN n.key AS key, n.namespace AS namespace, n.full_name AS name, n.kind AS kind, n.facts AS facts,
        n.tags AS tags
 
+// Of tables whose names are equal up to the last dot, one name. A last part with quotes may have dots: then the name itself.
+// name: schema_counts
+MATCH (n:`Table`) WHERE n.dropped_at IS NULL
+WITH n.namespace AS namespace, n.full_name AS name, n.kind = 'exposure' AS exposure, last(split(n.full_name, '.')) AS own
+WITH namespace, name, exposure, left(name, size(name) - size(own)) AS above,
+     CASE WHEN own = '' OR any(quote IN ['"', '`', '[', ']'] WHERE own CONTAINS quote) THEN name END AS whole
+RETURN namespace, above, whole, min(name) AS name, count(*) AS tables, count(CASE WHEN exposure THEN 1 END) AS exposures
+
 // name: all_dataset_keys
 MATCH (n:`Table`) RETURN n.key AS key
 
@@ -460,14 +468,14 @@ MATCH (n:`Table`) RETURN n.key AS key
 // name: page
 MATCH <pattern>
 WHERE <where>
-RETURN DISTINCT n.key AS key, n.<property> AS value, n.<shown> AS name
+RETURN n.key AS key, n.<property> AS value, n.<shown> AS name
 ORDER BY value <direction>, key <key_direction>
 LIMIT $limit
 
 // name: page_count
 MATCH <pattern>
 WHERE <where>
-RETURN count(DISTINCT n.key) AS number
+RETURN count(*) AS number
 
 // name: page_names
 MATCH <pattern>
@@ -479,9 +487,6 @@ RETURN n.key AS key, n.full_name AS name
 
 // name: page_of_jobs
 (n:Job)
-
-// name: page_of_observed_jobs
-(:Run)-[e:OBSERVED]->(n:Job)
 
 // name: page_of_datasets
 (n:`Table`)
@@ -505,7 +510,7 @@ n.retired_at IS NULL
 n.dropped_at IS NULL
 
 // name: page_where_ran_by
-$user IN e.users
+EXISTS { MATCH (:Run)-[e:OBSERVED]->(n) WHERE $user IN e.users }
 
 // name: page_where_project
 n.file_key STARTS WITH $project

@@ -40,8 +40,8 @@ PRAGMA synchronous = FULL; PRAGMA cache_size = -65536; PRAGMA temp_store = MEMOR
 PRAGMA cell_size_check = ON;
 """
 _READER_SECONDS = 10.0
-_STEPS = 20_000
-"""SQLite's steps between two looks at the clock: about a millisecond."""
+_STEPS = 200_000
+"""SQLite's steps between two looks at the clock: about ten milliseconds. Each waits for other threads of Python."""
 
 
 _NO_ROOM = (apsw.SQLITE_IOERR_WRITE, apsw.SQLITE_IOERR_SHMSIZE, apsw.SQLITE_IOERR_TRUNCATE)

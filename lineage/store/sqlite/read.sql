@@ -554,17 +554,26 @@ SELECT n.key AS key, d.namespace AS namespace, d.full_name AS name, d.kind AS ki
        d.tags AS "tags texts"
 FROM node AS n JOIN dataset AS d ON d.id = n.id WHERE d.dropped_at IS NULL
 
+-- Of tables whose names are equal up to the last dot, one name. A last part with quotes may have dots: then the name itself.
+-- name: schema_counts
+SELECT namespace, min(full_name) AS name, count(*) AS tables, sum(kind = 'exposure') AS exposures
+FROM dataset WHERE dropped_at IS NULL
+GROUP BY CASE
+  WHEN substr(full_name, -1) = '.' OR ((instr(full_name, '"') OR instr(full_name, '`') OR instr(full_name, '[') OR instr(full_name, ']'))
+    AND substr(full_name, length(rtrim(full_name, replace(full_name, '.', ''))) + 1) GLOB '*[]["`]*') THEN full_name || '/'
+  ELSE rtrim(full_name, replace(full_name, '.', '')) END, namespace
+
 -- name: all_dataset_keys
 SELECT n.key AS key FROM node AS n WHERE n.id = n.dataset
 
 -- name: page
-SELECT DISTINCT n.key AS key, n.<property> AS "value moment", n.<shown> AS name FROM <pattern>
+SELECT n.key AS key, n.<property> AS "value moment", n.<shown> AS name FROM <pattern>
 WHERE <where>
 ORDER BY n.<property> <direction>, n.key <key_direction>
 LIMIT :limit
 
 -- name: page_count
-SELECT count(DISTINCT n.key) AS number FROM <pattern> WHERE <where>
+SELECT count(*) AS number FROM <pattern> WHERE <where>
 
 -- name: page_names
 SELECT n.key AS key, n.full_name AS name FROM <pattern> WHERE <where>
@@ -574,9 +583,6 @@ run AS n
 
 -- name: page_of_jobs
 a_job AS n
-
--- name: page_of_observed_jobs
-observed AS e JOIN a_job AS n ON n.id = e.job
 
 -- name: page_of_datasets
 a_table AS n
@@ -600,7 +606,7 @@ n.retired_at IS NULL
 n.dropped_at IS NULL
 
 -- name: page_where_ran_by
-:user IN (SELECT value FROM json_each(e.users))
+EXISTS (SELECT 1 FROM observed AS e, json_each(e.users) AS w WHERE e.job = n.id AND w.value = :user)
 
 -- name: page_where_project
 substr(n.file_key, 1, length(:project)) = :project
@@ -632,8 +638,8 @@ SELECT {diagnostic n} FROM diagnostic AS n WHERE n.key = :key
 -- name: usage_of_datasets
 SELECT o.key AS of, sum(n.reads) AS reads, sum(n.writes) AS writes, min(n.day) AS "first_day day",
        max(n.day) AS "last_day day", max(n.last_read) AS "read_at time"
-FROM usage_day AS n JOIN node AS o ON o.id = n.node AND o.id = o.dataset
-WHERE n.day >= :since AND n.day <= :until GROUP BY o.id
+FROM dataset AS d CROSS JOIN usage_day AS n ON n.node = d.id CROSS JOIN node AS o ON o.id = d.id
+WHERE n.day >= :since AND n.day <= :until GROUP BY d.id
 
 -- name: count_search_datasets
 SELECT count(*) AS number FROM a_table AS n

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import re
-from collections import Counter, defaultdict
+from collections import defaultdict
 
 import strawberry
 
-from lineage.model.names import format_name, split_name
+from lineage.model.names import schema_of
 from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction
 from lineage_graphql.access.roles import Role
@@ -17,7 +16,6 @@ from lineage_graphql.schema.fields import Long, doc_field
 __all__ = ["Groups"]
 
 _MOST_WITH_FLOWS = 20_000
-_QUOTE = re.compile(r"[\"`\]]")
 
 
 @strawberry.type(description="A schema: the tables of a namespace whose names begin with the same parts.")
@@ -64,44 +62,36 @@ class Groups:
 
 
 def _estate(store: GraphStore) -> Estate:
-    live = store.live_datasets()
-    schemas: dict[str, str] = {}
-    schema_of = {one.key: (one.namespace, _schema(one.name, schemas)) for one in live}
-    tables, exposures = (
-        Counter(schema_of.values()),
-        Counter(schema_of[one.key] for one in live if one.kind == "exposure"),
-    )
-    counted = len(live) <= _MOST_WITH_FLOWS
-    pairs: dict[tuple[tuple[str, str], tuple[str, str]], set[tuple[str, str]]] = defaultdict(set)
-    for feed in store.feed_keys(list(schema_of), Direction.DOWNSTREAM) if counted else ():
-        source, target = schema_of[feed.source], schema_of.get(feed.target)
-        if target is not None and source != target:
-            pairs[source, target].add((feed.source, feed.target))
+    schemas = store.schema_counts()
+    tables = sum(one.tables for one in schemas)
+    counted = tables <= _MOST_WITH_FLOWS
     return Estate(
-        tables=Long(len(live)),
+        tables=Long(tables),
         groups=[
-            SchemaGroup(namespace=at[0], schema=at[1], tables=Long(number), exposures=Long(exposures[at]))
-            for at, number in sorted(tables.items())
-        ],
-        flows=[
-            SchemaFlow(
-                source_namespace=source[0],
-                source_schema=source[1],
-                target_namespace=target[0],
-                target_schema=target[1],
-                flows=Long(len(of)),
+            SchemaGroup(
+                namespace=one.namespace, schema=one.schema, tables=Long(one.tables), exposures=Long(one.exposures)
             )
-            for (source, target), of in sorted(pairs.items())
+            for one in schemas
         ],
+        flows=_flows(store) if counted else [],
         flows_counted=counted,
     )
 
 
-def _schema(name: str, known: dict[str, str]) -> str:
-    """Return the schema in a table's full name; `known` are those of what stands before the last dot."""
-    before, dot, last = name.rpartition(".")
-    if not dot or _QUOTE.search(last):
-        return format_name([part for part, _ in split_name(name)][:-1])
-    if before not in known:
-        known[before] = format_name([part for part, _ in split_name(name)][:-1])
-    return known[before]
+def _flows(store: GraphStore) -> list[SchemaFlow]:
+    schemas = {one.key: (one.namespace, schema_of(one.name)) for one in store.live_datasets()}
+    pairs: dict[tuple[tuple[str, str], tuple[str, str]], set[tuple[str, str]]] = defaultdict(set)
+    for feed in store.feed_keys(list(schemas), Direction.DOWNSTREAM):
+        source, target = schemas[feed.source], schemas.get(feed.target)
+        if target is not None and source != target:
+            pairs[source, target].add((feed.source, feed.target))
+    return [
+        SchemaFlow(
+            source_namespace=source[0],
+            source_schema=source[1],
+            target_namespace=target[0],
+            target_schema=target[1],
+            flows=Long(len(of)),
+        )
+        for (source, target), of in sorted(pairs.items())
+    ]

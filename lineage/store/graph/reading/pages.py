@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from dataclasses import field, replace
 from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
 from typing import Any, TypeVar
 
 from lineage.frozen import frozen
 from lineage.model.files import beginning
-from lineage.model.names import split_name
+from lineage.model.names import schema_of, split_name
 from lineage.store.graph.backend import Transaction
 from lineage.store.graph.reading.reads import datasets, jobs
 from lineage.store.graph.records import diagnostic_from, run_from
@@ -147,7 +148,7 @@ def usage_totals(
 def _jobs(wanted: JobFilter) -> _List:
     listing = _List(query("page_of_jobs"))
     if wanted.user is not None:
-        listing = _List(query("page_of_observed_jobs")).where("page_where_ran_by", user=wanted.user)
+        listing = listing.where("page_where_ran_by", user=wanted.user)
     if wanted.kinds:
         listing = listing.where("page_where_kinds", kinds=[str(kind) for kind in wanted.kinds])
     if not wanted.retired:
@@ -183,7 +184,7 @@ def _datasets(transaction: Transaction, wanted: DatasetFilter) -> _List:
     def admits(key: str, name: str) -> bool:
         if key in read:
             return False
-        above = _fold(name)[:-1] if schema is not None else []
+        above = _fold(schema_of(name)) if schema is not None else ()
         return schema is None or (bool(schema) and above[-len(schema) :] == schema)
 
     return replace(listing, admits=admits)
@@ -200,8 +201,9 @@ def _diagnostics(wanted: DiagnosticFilter) -> _List:
     return listing
 
 
-def _fold(name: str) -> list[str]:
-    return [part.casefold() for part, _ in split_name(name)]
+@lru_cache(maxsize=4096)
+def _fold(name: str) -> tuple[str, ...]:
+    return tuple(part.casefold() for part, _ in split_name(name))
 
 
 def _keys(transaction: Transaction, of: _List, page: PageRequest) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import replace
 from datetime import date, datetime
@@ -12,7 +12,7 @@ from typing import Any
 from lineage.model.batch import JobKind
 from lineage.model.influence.evidence import chains_from
 from lineage.model.influence.transformations import EdgeKind, Subtype
-from lineage.model.names import is_column_key, split_dataset_key
+from lineage.model.names import is_column_key, schema_of, split_dataset_key
 from lineage.model.namespaces import dialect_of, scheme_of
 from lineage.model.statement import DatasetKind
 from lineage.model.usage import UserCounts, latest
@@ -40,6 +40,7 @@ from lineage.store.values import (
     FeedKey,
     Hop,
     LiveDataset,
+    SchemaCount,
     StoredColumn,
     StoredDataset,
     StoredDiagnostic,
@@ -69,6 +70,7 @@ __all__ = [
     "jobs",
     "live_datasets",
     "runs",
+    "schema_counts",
     "steps",
     "usage",
     "usages",
@@ -101,6 +103,17 @@ def live_datasets(transaction: Transaction) -> list[LiveDataset]:
         for row in rows
     )
     return sorted(found, key=lambda one: one.key)
+
+
+def schema_counts(transaction: Transaction) -> list[SchemaCount]:
+    """Return how many tables each schema has, without dropped ones, sorted."""
+    counts: Counter[tuple[str, str]] = Counter()
+    exposures: Counter[tuple[str, str]] = Counter()
+    for row in transaction.read(query("schema_counts"), [{}]):
+        schema = row["namespace"], schema_of(row["name"])
+        counts[schema] += row["tables"]
+        exposures[schema] += row["exposures"]
+    return [SchemaCount(*schema, number, exposures[schema]) for schema, number in sorted(counts.items())]
 
 
 def dataset_keys(transaction: Transaction) -> list[str]:

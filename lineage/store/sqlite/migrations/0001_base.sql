@@ -17,6 +17,11 @@ CREATE TABLE dataset (
   facts TEXT, source_tags TEXT
 ) STRICT;
 CREATE INDEX dataset_by_name ON dataset (search);
+-- The groups of `schema_counts` in `read.sql`, whose expressions these are.
+CREATE INDEX dataset_by_schema ON dataset (CASE
+  WHEN substr(full_name, -1) = '.' OR ((instr(full_name, '"') OR instr(full_name, '`') OR instr(full_name, '[') OR instr(full_name, ']'))
+    AND substr(full_name, length(rtrim(full_name, replace(full_name, '.', ''))) + 1) GLOB '*[]["`]*') THEN full_name || '/'
+  ELSE rtrim(full_name, replace(full_name, '.', '')) END, namespace) WHERE dropped_at IS NULL;
 CREATE INDEX dataset_with_aliases ON dataset (id) WHERE aliases <> '[]';
 
 CREATE TABLE dataset_column (

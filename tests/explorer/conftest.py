@@ -15,9 +15,9 @@ from tests.explorer.estate import fill
 expect.set_options(timeout=6_000)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    """Debian's Chromium; it ends with the module, since Playwright's loop is in the way of other tests'."""
+    """Debian's Chromium; it ends with the folder, since Playwright's loop is in the way of other tests'."""
     path = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
     assert path, "the explorer's tests need Chromium: make chromium"
     with sync_playwright() as playwright:
@@ -34,7 +34,7 @@ def store_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "store.db"
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def address(store_path: Path) -> Iterator[str]:
     with served("--store", str(store_path)) as (url, _):
         yield url

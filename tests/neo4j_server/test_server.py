@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import http.client
 import json
-import os
 import subprocess
 import sys
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -107,35 +107,6 @@ def test_a_password_that_was_changed_is_said(home: Path) -> None:
     assert managed_server(home) == server
 
 
-CRASHING = """
-import os, signal
-from tests.neo4j_fixture import local_neo4j
-with local_neo4j() as address:
-    print(address.uri, flush=True)
-    os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
-def test_a_test_run_that_is_killed_leaves_no_server(tmp_path: Path) -> None:
-    root = Path(__file__).parents[2]
-    killed = subprocess.run(
-        [sys.executable, "-c", CRASHING],
-        cwd=root,
-        env={**os.environ, "TMPDIR": str(tmp_path), "PYTHONPATH": str(root)},
-        stdout=subprocess.PIPE,
-        text=True,
-        timeout=180,
-        check=False,
-    )
-    assert killed.stdout.startswith("bolt://127.0.0.1:")
-
-    for _ in range(100):
-        if not list(tmp_path.iterdir()):
-            break
-        subprocess.run(["sleep", "0.1"], check=True)
-    assert not list(tmp_path.iterdir()), "the watcher removes the folder when the server is gone"
-
-
 def test_settings_reach_the_server(home: Path) -> None:
     server = start_server(ServerSettings(), home)
     with neo4j.GraphDatabase.driver(server.bolt_uri, auth=(server.user, server.password)) as driver:
@@ -148,3 +119,33 @@ def test_settings_reach_the_server(home: Path) -> None:
         "dbms.usage_report.enabled": "false",
         "client.allow_telemetry": "false",
     }
+
+
+CRASHING = """
+import os, signal, sys, tempfile
+from tests.neo4j_fixture import local_neo4j
+tempfile.mkdtemp = lambda prefix: sys.argv[1]
+with local_neo4j() as address:
+    print(address.uri, flush=True)
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_test_run_that_is_killed_leaves_no_server(home: Path) -> None:
+    """The last test here: it takes the server of the others."""
+    server = start_server(home=home)
+    killed = subprocess.run(
+        [sys.executable, "-c", CRASHING, home],
+        cwd=Path(__file__).parents[2],
+        stdout=subprocess.PIPE,
+        text=True,
+        timeout=180,
+        check=False,
+    )
+    assert killed.stdout == f"{server.bolt_uri}\n"
+    for _ in range(100):
+        if not home.exists():
+            break
+        time.sleep(0.1)
+    assert not home.exists(), "the watcher removes the folder when the server is gone"
+    assert not is_running(server.pid, (f"--home-dir={home}",))

@@ -9,7 +9,7 @@ import pytest
 
 from tests.soundness.campaign import Campaign
 
-QUERIES, CHUNK, SEED = 600, 100, 1
+QUERIES, CHUNK, SEED = 300, 100, 1
 
 
 @pytest.mark.parametrize("first", range(0, QUERIES, CHUNK))

@@ -11,7 +11,9 @@ from lineage import extract
 from tests.soundness.tpc import UNTRIGGERED, catalog_of, query_files, schema_of, try_query
 
 FILES = query_files()
-CHUNKS = [FILES[start :: len(FILES) // 8] for start in range(len(FILES) // 8)]
+SOME = FILES[::2]
+"""`python -m tests.soundness.tpc` runs all."""
+CHUNKS = [SOME[start :: len(SOME) // 8] for start in range(len(SOME) // 8)]
 COMMENT_OR_STRING = re.compile(r"--[^\n]*|'[^']*'")
 
 

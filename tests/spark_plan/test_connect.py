@@ -34,7 +34,6 @@ pytestmark = pytest.mark.xdist_group("spark_connect")
 
 PAGE = Path(__file__).parents[2] / "docs" / "spark.md"
 SPARK_SUBMIT = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-SERVER = ("--class", "org.apache.spark.sql.connect.service.SparkConnectServer")
 EDGES = {
     ("in#id", "totals#most", "AGGREGATION"),
     ("in#part", "totals#part", "IDENTITY"),
@@ -168,7 +167,8 @@ def edges_of(store: GraphStore) -> set[tuple[str, str, str]]:
     }
 
 
-def test_the_agent_on_the_server_tells_our_service(tmp_path: Path) -> None:
+def test_the_agent_and_our_listener_on_a_server(tmp_path: Path) -> None:
+    """One tells our service, the other writes a store."""
     jars = ",".join(map(str, sorted(fetched("openlineage-spark", AGENT).glob("*.jar"))))
     tokens = TokenFile(tmp_path / "tokens.json")
     token, _ = tokens.create("spark", [Role.INGESTER])
@@ -179,18 +179,14 @@ def test_the_agent_on_the_server_tells_our_service(tmp_path: Path) -> None:
             "spark.jars": jars,
             "spark.openlineage.transport.url": service.url,
             "spark.openlineage.transport.auth.apiKey": token,
+            "spark.lineage.target": str(tmp_path / "graph.db"),
+            "spark.lineage.job": "shared",
         }
         assert AGENT[0] in page
-        with connect_server(tmp_path, conf, *SERVER, "spark-internal") as port:
+        with connect_server(tmp_path, conf, str(Path(program.__file__)), "--connect-server") as port:
             write_as_client(port, tmp_path)
-        assert edges_of(store) == EDGES
-
-
-def test_our_listener_on_the_server_writes_a_store(tmp_path: Path) -> None:
-    conf = {"spark.lineage.target": str(tmp_path / "graph.db"), "spark.lineage.job": "shared"}
-    with connect_server(tmp_path, conf, str(Path(program.__file__)), "--connect-server") as port:
-        write_as_client(port, tmp_path)
-        run_pipeline(port, tmp_path)
+            run_pipeline(port, tmp_path)
+        assert {edge for edge in edges_of(store) if edge[1].startswith("totals")} == EDGES
     with open_store(tmp_path / "graph.db", read_only=True) as store:
         assert edges_of(store) == EDGES | EDGES_OF_PIPELINE
         assert {str(job.completeness) for job in store.jobs(store.job_keys()) if job.writes} == {"full"}

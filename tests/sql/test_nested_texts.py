@@ -27,7 +27,7 @@ def test_what_nests_ends_in_a_diagnostic(places: tuple[str, ...]) -> None:
     reply = [json.loads(line) for line in done.stdout.splitlines()]
     last = f"{reply[-1]['text']} in {reply[-1]['place']}" if reply else "the first"
     assert done.returncode == 0, f"ended by {done.returncode} behind {last}: {done.stderr[-500:]}"
-    assert len(reply) == 2 * len(NESTED) * len(places)
+    assert len(reply) == len(NESTED) * len(places)
     for each in reply:
         assert "INTERNAL_ERROR" not in each["codes"], each
         assert {name.lower() for name in each["tables"]} & {"t", "u", "from"} or each["codes"], each

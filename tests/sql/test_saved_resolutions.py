@@ -153,7 +153,8 @@ def test_cases_as_files_of_one_folder(
     names = sorted(split)
     runs = _Runs(tmp_path, options_for(dialect))
     for first in range(0, len(names), 60):
-        runs.resolved({name: split[name] for name in names[first : first + 60]})
+        texts = {name: split[name] for name in names[first : first + 60]}
+        resolve_texts(texts, runs.options, None, saved=SavedResolutions(Path("/folder"), runs.options, tmp_path))
         runs.resolved({name: split[name] for name in names[first : first + 50]})
 
 

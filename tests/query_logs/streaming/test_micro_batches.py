@@ -22,7 +22,7 @@ from tests.query_logs.broken_files import break_files
 from tests.query_logs.streaming.following import SOURCE, followed
 from tests.query_logs.streaming.running import PIECES, files_of_batches, graph, land, land_together
 
-pytestmark = [pytest.mark.xdist_group("streams"), pytest.mark.usefixtures("spark")]
+pytestmark = [pytest.mark.xdist_group("kafka"), pytest.mark.usefixtures("spark")]
 
 
 class Interrupted(Exception):  # noqa: N818  not an error of the product's

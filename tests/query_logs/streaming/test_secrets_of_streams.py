@@ -20,7 +20,7 @@ SESSION = (
 GOES_ON = ("INSERT INTO v7 SELECT a, b FROM held WHERE b = 'SECRETlater'", "INSERT INTO v6 SELECT a FROM kept")
 
 
-@pytest.mark.xdist_group("streams")
+@pytest.mark.xdist_group("kafka")
 @pytest.mark.usefixtures("spark")
 def test_a_log_that_is_followed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its checkpoint holds what a micro-batch states and the statements of sessions that go on."""

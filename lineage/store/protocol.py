@@ -285,6 +285,9 @@ class GraphStore(Protocol):
     ) -> list[StoredFeed]:
         """Return one hop of table-level lineage out of (downstream) or into (upstream) these datasets."""
 
+    def fed_tables(self) -> list[tuple[str, str]]:
+        """Return the pairs of tables (keys) of which the first feeds the second now, each once, in any order."""
+
     def feed_keys(
         self, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
     ) -> list[FeedKey]:

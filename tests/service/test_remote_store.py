@@ -96,6 +96,7 @@ def test_every_method_answers_as_the_store_does(own: GraphStore, served: Service
         "job_keys": ((), {}),
         "live_datasets": ((), {}),
         "schema_counts": ((), {}),
+        "fed_tables": ((), {}),
         "dataset_keys": ((), {}),
         "dataset_keys_ending": (({"orders"},), {}),
         "diagnostics": ((), {}),

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from lineage.model.batch import JobKind
 from lineage.model.diagnostics import DiagnosticCode, Severity
-from lineage.model.names import format_name, split_name
+from lineage.model.names import format_name, split_location, split_name
 from lineage.model.statement import DatasetKind
 from lineage.store import GraphStore, open_store
 from lineage.store.graph.statements import query as named_query
@@ -165,6 +165,12 @@ _NAMES = (
 )
 
 
+def _schema(name: str) -> str:
+    """Return the schema of a table; of a file, its path without what follows the last dot."""
+    is_path = split_location(name) is not None
+    return name.rpartition(".")[0] if is_path else format_name([part for part, _ in split_name(name)][:-1])
+
+
 def test_tables_are_counted_by_schema(store: GraphStore) -> None:
     chance = random.Random(3)
     drawn = {"".join(chance.choices('ab."`[] ', k=chance.randint(1, 8))) for _ in range(150)}
@@ -173,7 +179,7 @@ def test_tables_are_counted_by_schema(store: GraphStore) -> None:
     store.apply(batch(*named, *dashboards, replace(table("shop.a", "x"), namespace="other")))
     store.apply(batch(drop("db.gone", at=5), drop("shop.b", at=5)))
     live = store.live_datasets()
-    schemas = {one.key: (one.namespace, format_name([part for part, _ in split_name(one.name)][:-1])) for one in live}
+    schemas = {one.key: (one.namespace, _schema(one.name)) for one in live}
     tables = Counter(schemas.values())
     exposures = Counter(schemas[one.key] for one in live if one.kind == "exposure")
     assert store.schema_counts() == [(*at, number, exposures[at]) for at, number in sorted(tables.items())]
@@ -182,6 +188,13 @@ def test_tables_are_counted_by_schema(store: GraphStore) -> None:
     }
     assert ("pg", "shop", 5, 3) in store.schema_counts()
     assert ("pg", "a.b", 0, 0) not in store.schema_counts()
+
+
+def test_tables_that_feed_others_are_listed_once(store: GraphStore) -> None:
+    store.apply(batch(*(job(name, "a.x -> b.x", at=1, kind=JobKind.QUERY) for name in ("q", "r"))))
+    for at, source in ((1, "a"), (2, "b")):
+        store.apply(batch(job("file:c.sql", f"{source}.x -> c.x", at=at, kind=JobKind.SQL_FILE)))
+    assert sorted(store.fed_tables()) == [(key("a"), key("b")), (key("b"), key("c"))]
 
 
 def test_an_index_has_the_groups_of_schemas(tmp_path: Path) -> None:

@@ -245,6 +245,7 @@ class CypherStore:
 
     steps = _reading(reads.steps)
     feeds = _reading(reads.feeds)
+    fed_tables = _reading(reads.fed_tables)
     feed_keys = _reading(reads.feed_keys)
     feeds_by_columns = _reading(reads.feeds_by_columns)
     jobs = _reading(reads.jobs)

@@ -293,6 +293,11 @@ RETURN $source AS source, $target AS target, e.job AS job, e.subtypes AS subtype
 MATCH (a:`Table` {key: $key})-[e:<types>]->(b:`Table`) <when>
 RETURN DISTINCT a.key AS source, b.key AS target, e.job AS job
 
+// name: fed_tables
+MATCH (a:`Table`)-[:<types>]->(b:`Table`)
+WITH DISTINCT a, b
+RETURN collect(a.key) AS sources, collect(b.key) AS targets
+
 // name: feed_keys_into
 MATCH (b:`Table` {key: $key})<-[e:<types>]-(a:`Table`) <when>
 RETURN DISTINCT a.key AS source, b.key AS target, e.job AS job

@@ -28,7 +28,7 @@ PATH = "/api/v1/store"
 BUSY = "1"
 """`Retry-After` of a 503 by which a service refuses a request before anything of it is done."""
 
-ROUTES_VERSION = 14
+ROUTES_VERSION = 15
 """Incremented when arguments or results change: client and service must have the same version."""
 
 

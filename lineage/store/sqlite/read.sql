@@ -380,6 +380,12 @@ FROM node AS a JOIN lineage AS e ON e.source = a.id AND e.kind IN (<types>)
 JOIN node AS b ON b.id = e.target JOIN job_key AS j ON j.id = e.job
 WHERE a.key = :key <when>
 
+-- name: fed_tables
+SELECT json_group_array(source) AS "sources texts", json_group_array(target) AS "targets texts"
+FROM (SELECT DISTINCT a.key AS source, b.key AS target
+      FROM dataset AS d JOIN lineage AS e ON e.source = d.id AND e.kind IN (<types>)
+      JOIN node AS a ON a.id = d.id JOIN node AS b ON b.id = e.target)
+
 -- name: feed_keys_into
 SELECT DISTINCT a.key AS source, b.key AS target, j.key AS job
 FROM node AS b JOIN lineage AS e ON e.target = b.id AND e.kind IN (<types>)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter
 
 import strawberry
 
 from lineage.model.names import schema_of
 from lineage.store.protocol import GraphStore
-from lineage.store.values import Direction
 from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.schema.fields import Long, doc_field
@@ -80,18 +79,18 @@ def _estate(store: GraphStore) -> Estate:
 
 def _flows(store: GraphStore) -> list[SchemaFlow]:
     schemas = {one.key: (one.namespace, schema_of(one.name)) for one in store.live_datasets()}
-    pairs: dict[tuple[tuple[str, str], tuple[str, str]], set[tuple[str, str]]] = defaultdict(set)
-    for feed in store.feed_keys(list(schemas), Direction.DOWNSTREAM):
-        source, target = schemas[feed.source], schemas.get(feed.target)
-        if target is not None and source != target:
-            pairs[source, target].add((feed.source, feed.target))
+    pairs: Counter[tuple[tuple[str, str], tuple[str, str]]] = Counter()
+    for fed in store.fed_tables():
+        source, target = map(schemas.get, fed)
+        if source is not None and target is not None and source != target:
+            pairs[source, target] += 1
     return [
         SchemaFlow(
             source_namespace=source[0],
             source_schema=source[1],
             target_namespace=target[0],
             target_schema=target[1],
-            flows=Long(len(of)),
+            flows=Long(number),
         )
-        for (source, target), of in sorted(pairs.items())
+        for (source, target), number in sorted(pairs.items())
     ]

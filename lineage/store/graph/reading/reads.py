@@ -63,6 +63,7 @@ __all__ = [
     "edge_from",
     "edges_of_pairs",
     "expand",
+    "fed_tables",
     "feed_keys",
     "feeds",
     "feeds_by_columns",
@@ -302,6 +303,14 @@ def feed_keys(
     statement = query(name, types=_types([EdgeType.FEEDS], as_of), when=_when(as_of))
     rows = transaction.read(statement, [{"key": key, **_at(as_of)} for key in sorted(set(datasets))])
     return sorted({FeedKey(row["source"], row["target"], row["job"]) for row in rows})
+
+
+def fed_tables(transaction: Transaction) -> list[tuple[str, str]]:
+    """Return the pairs of tables of which the first feeds the second, each once, in any order."""
+    statement = query("fed_tables", types=_types([EdgeType.FEEDS], None))
+    return [
+        pair for row in transaction.read(statement, [{}]) for pair in zip(row["sources"], row["targets"], strict=True)
+    ]
 
 
 def feeds_by_columns(

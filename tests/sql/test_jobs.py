@@ -240,7 +240,7 @@ def test_a_killed_worker_is_an_error_that_names_its_texts() -> None:
 
 
 def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
-    for name, text in models(1200).items():
+    for name, text in models(4000).items():
         (tmp_path / name.replace("/", "_")).write_text(text, encoding="utf-8")
     program = Path(sys.executable).with_name("lineage")
     command = [str(program), "extract", "-d", "trino", "--report", str(tmp_path), "--jobs", "2"]
@@ -249,7 +249,7 @@ def test_ctrl_c_ends_the_workers(tmp_path: Path) -> None:
     )
     deadline = time.monotonic() + 60
     while len(workers := _children(process.pid)) < 2 and time.monotonic() < deadline and process.poll() is None:
-        time.sleep(0.05)
+        time.sleep(0.01)
     assert len(workers) >= 2
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
     process.communicate(timeout=30)

@@ -99,7 +99,7 @@ class PlainExecution(StrawberryGraphQLCoreExecutionContext):
         def make_object(value: Any) -> dict[str, Any]:
             return {name: make(one) for name, make, one in zip(names, makers, get_all(value), strict=True)}
 
-        return _once(make_object) if _is_shared(of) else make_object
+        return make_object
 
     def _value(self, of: GraphQLOutputType, details: Any) -> _Make:
         if isinstance(of, GraphQLNonNull):
@@ -132,24 +132,6 @@ def _constant(value: str) -> _Make:
 def _object_of_one(name: str, attribute: str, make: _Make) -> _Make:
     get = attrgetter(attribute)
     return lambda value: {name: make(get(value))}
-
-
-def _is_shared(of: GraphQLObjectType) -> bool:
-    """Return whether a type says that an answer has the same objects many times (`is_shared`)."""
-    own = of.extensions.get("strawberry-definition")
-    return own is not None and getattr(own.origin, "is_shared", False)
-
-
-def _once(make: _Make) -> _Make:
-    known: dict[int, tuple[Any, Any]] = {}  # with the object, so that no other one gets its id
-
-    def make_once(value: Any) -> Any:
-        made = known.get(id(value))
-        if made is None:
-            made = known[id(value)] = value, make(value)
-        return made[1]
-
-    return make_once
 
 
 def _attribute(field: GraphQLField) -> str:

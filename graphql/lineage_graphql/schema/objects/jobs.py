@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from datetime import datetime
-from typing import ClassVar, Self, TypeVar
+from typing import Self, TypeVar
 
 import strawberry
 
@@ -107,9 +107,6 @@ class LineageEdge:
     )
     valid_to: datetime | None = doc_field("End of validity; null while it is valid.")
     chains: strawberry.Private[tuple[Chain, ...]]
-
-    is_shared: ClassVar[bool] = True
-    """Paths of one answer have the same steps (`plain_execution`)."""
 
     @classmethod
     def of(cls, stored: StoredEdge) -> LineageEdge:

@@ -41,7 +41,6 @@ from lineage_graphql.schema.paging import (
     page_arguments,
     page_of,
 )
-from lineage_graphql.schema.traversals.paths import PathMaker
 from lineage_graphql.schema.traversals.starts import ColumnName, ColumnNames, TableName, TableNames, Tag, find_starts
 from lineage_graphql.schema.traversals.traversal_types import (
     CountedTable,
@@ -234,9 +233,8 @@ async def reach(
         rows_after=selection.start + len(selection.rows) < selection.total,
         rows_before=selection.start > 0,
     )
-    paths = PathMaker()
     return ReachedColumns(
-        **page.fields(lambda row: ReachedColumn.of(row, paths)),
+        **page.fields(ReachedColumn.of),
         total_count=Long(selection.total),
         total_count_is_lower_bound=answer.is_lower_bound,
         counts_by_hop=[HopCount(hops=hops, columns=Long(count)) for hops, count in selection.by_hop.items()],

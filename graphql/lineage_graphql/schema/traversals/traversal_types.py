@@ -38,7 +38,7 @@ from lineage_graphql.schema.objects.datasets import (
 )
 from lineage_graphql.schema.objects.jobs import Job, job_of
 from lineage_graphql.schema.paging import Edge, First, PageInfo, size_of
-from lineage_graphql.schema.traversals.paths import Path, PathMaker
+from lineage_graphql.schema.traversals.paths import Path
 
 __all__ = ["CountedTable", "Feeds", "HopCount", "ReachedColumn", "ReachedColumns"]
 
@@ -64,7 +64,7 @@ class ReachedColumn:
     table_key: strawberry.Private[str]
 
     @classmethod
-    def of(cls, reached: Reached, paths: PathMaker) -> ReachedColumn:
+    def of(cls, reached: Reached) -> ReachedColumn:
         """Return the GraphQL object of a reached column."""
         return cls(
             key=strawberry.ID(reached.key),
@@ -75,8 +75,8 @@ class ReachedColumn:
             how=list(reached.how),
             masked=reached.masked,
             root=reached.root,
-            path=paths.path(reached.route),
-            contribution=paths.path(reached.contribution) if reached.contribution else None,
+            path=Path.of(reached.route),
+            contribution=Path.of(reached.contribution) if reached.contribution else None,
             table_key=reached.dataset,
         )
 

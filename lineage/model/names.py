@@ -48,6 +48,8 @@ _PARTITION = re.compile(r"\$\w*$")
 _SESSION_SCHEMAS = frozenset(("pg_temp", "temp", "_session"))
 """The schema names that can qualify a temporary table which is not in a regular schema."""
 _URL = re.compile(r"([A-Za-z][A-Za-z0-9+.-]*://[^/]+)/?(.*)", re.DOTALL)
+# A path has a slash before any dot or quote: in a table's name a part with a slash is quoted, or follows others.
+_PATH = re.compile(r"[^.\"`\[\]]*/")
 _PART = re.compile(r'"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[((?:[^\]]|\]\])*)\]|([^."`\[\]]+)')
 # Suffix of a name that several tables had in succession: its version number. It never occurs in SQL.
 _VERSION = re.compile("\x01\\d+")
@@ -78,7 +80,11 @@ def split_name(name: str) -> list[tuple[str, bool]]:
 
     >>> split_name('shop."Order.Items".id')
     [('shop', False), ('Order.Items', True), ('id', False)]
+    >>> split_name("abfss://raw@lake.dfs.core.windows.net/orders")  # a path is one part
+    [('abfss://raw@lake.dfs.core.windows.net/orders', False)]
     """
+    if "/" in name and _PATH.match(name):
+        return [(name, False)]
     parts: list[tuple[str, bool]] = []
     for match in _PART.finditer(name):
         double, back, bracket, plain = match.groups()
@@ -422,7 +428,7 @@ def short_name(name: str) -> str:
     >>> short_name("shop.public.orders"), short_name("raw/2026/orders"), short_name('shop."my.table"')
     ('orders', 'orders', 'my.table')
     """
-    if "/" in name and _has_bare_slash(name):
+    if _PATH.match(name):
         return name.rstrip("/").rpartition("/")[2] or name
     return ColumnPath.parse(name).name or name
 
@@ -454,12 +460,7 @@ def split_location(name: str) -> tuple[str, str] | None:
     """
     if match := _URL.fullmatch(name):
         return normal_place(match.group(1), match.group(2) or "/")
-    return ("file", name) if "/" in name and not name.startswith("@") and _has_bare_slash(name) else None
-
-
-def _has_bare_slash(name: str) -> bool:
-    """Return whether a name has a slash outside quotes, as paths do; that of a table is quoted (`format_name`)."""
-    return any("/" in part for part, is_quoted in split_name(name) if not is_quoted)
+    return ("file", name) if _PATH.match(name) and not name.startswith("@") else None
 
 
 def column_key(dataset: str, path: str) -> str:

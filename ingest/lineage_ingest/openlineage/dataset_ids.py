@@ -10,7 +10,7 @@ from typing import Any
 
 from lineage.frozen import frozen
 from lineage.model.dialect import Dialect, Folding
-from lineage.model.names import ColumnPath, Naming, column_key, dataset_key, parse_table_name
+from lineage.model.names import ColumnPath, Naming, column_key, dataset_key, parse_table_name, split_location
 from lineage.model.namespaces import STORAGE, dialect_of, normal_place, preferred_key, scheme_of
 from lineage.model.statement import DatasetKind
 
@@ -82,7 +82,7 @@ def dataset_id_of(namespace: str, name: str, *, exact: bool = False) -> DatasetI
     dialect = dialect_of(namespace)
     if dialect is None:
         return DatasetId(namespace, name)
-    if "/" in name.partition(".")[0]:  # a path; later parts may be a table's name, as SAP's `db.sapsr3./BIC/PMATERIAL`
+    if split_location(name):  # a later part may be a table's name with a slash, as SAP's `db.sapsr3./BIC/PMATERIAL`
         return DatasetId(namespace, name, dialect)
     folded = Naming(dialect, namespace).qualify(parse_table_name(name, dialect))
     return DatasetId(namespace, folded or name, dialect)

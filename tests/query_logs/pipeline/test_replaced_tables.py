@@ -111,6 +111,21 @@ def test_a_column_that_a_temporary_table_alone_read_is_gone_when_its_table_is_re
         assert stated(store) == {"s.f#a s.f#o"}
 
 
+@pytest.mark.parametrize(("column", "reads_rows"), [("a", True), ("b", False)])
+def test_rows_of_a_new_version_are_read_if_its_columns_can_be(column: str, reads_rows: bool, tmp_path: Path) -> None:
+    texts = [
+        "CREATE TABLE f AS SELECT a FROM o",
+        "CREATE TABLE u AS SELECT a FROM f",
+        "DROP TABLE f",
+        f"CREATE TABLE f AS SELECT x AS {column} FROM p",
+    ]
+    with open_store(tmp_path / "s.db") as store:
+        ingested(store, in_order(texts), "duckdb")
+        rows = {tuple(one.split()[:3:2]) for one in edges(store) if "REFERENCES" in one}
+    assert (("duckdb/f", "duckdb/u") in rows) is reads_rows
+    assert ("duckdb/o", "duckdb/u") in rows
+
+
 @pytest.mark.parametrize("name", LOGS)
 def test_a_log_once_and_again(name: str, tmp_path: Path) -> None:
     script, expected = LOGS[name]

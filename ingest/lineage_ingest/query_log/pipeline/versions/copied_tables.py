@@ -74,11 +74,13 @@ def state_past_versions(
             then = (names.edge_at(edge, at, job.record.last_seen) for edge, at in made)
             for edge in list(edges_past(then, read, is_passed, is_origin)):
                 job.state(edge)
+        lost = {edge.source for edge in read if not may_have(keys.holder(dataset_of(edge.source)), edge.source)}
+        lost |= set(map(dataset_of, lost))  # nor does it read the rows of the new version: its SQL would fail
         for edge in read:
             source = dataset_of(edge.source)
             # A table recreated from itself does not come from its new version, nor anything from dropped columns.
             is_own = keys.key(source) == keys.key(edge.output) and source != edge.output
-            is_replaced = is_passed(source) and not may_have(keys.holder(source), edge.source)
+            is_replaced = is_passed(source) and edge.source in lost
             if (is_own or is_replaced) and not is_origin(edge.source):
                 job.take_back(edge)
         _read_behind(job, behind, passed)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lineage import Catalog, extract_script
+from lineage.model.names import split_location
 from lineage.model.statement import ColumnRef, StatementLineage
 from lineage.sql.scan.executable_comments import open_executable_comments
 from tests.sql.case_files import Case
@@ -65,7 +66,7 @@ def read_case(case: Case) -> ReadCase:
         for ref in (edge.source, edge.target):
             if isinstance(ref, ColumnRef) and ref.table and not ref.table.startswith("/"):
                 guessed.setdefault(ref.table, {}).setdefault(ref.column.split(".")[0])
-    for name in (source for statement in statements for source in statement.sources if "/" not in source):
+    for name in (source for statement in statements for source in statement.sources if not split_location(source)):
         guessed.setdefault(name, {})
     declared = {name.replace('"', "").lower() for name in tables}
     for name, columns in guessed.items():
@@ -78,7 +79,7 @@ def read_case(case: Case) -> ReadCase:
 
 def _schema_of(name: str) -> str:
     parts = name.split(".")
-    return parts[-2] if len(parts) > 1 and "/" not in name else ""
+    return parts[-2] if len(parts) > 1 and not split_location(name) else ""
 
 
 def _declared(case: Case) -> Iterator[tuple[str, CaseTable]]:

@@ -46,8 +46,9 @@ def find_datasets(transaction: Transaction, name: str) -> list[StoredDataset]:
 
 def _bigquery_name(name: str) -> str:
     """Return a name with its last part as BigQuery's tables are stored; without quotes unless it needs them."""
-    parts = [part for part, _ in split_name(name)]
-    return format_name([*parts[:-1], bigquery_table(parts[-1])]) if parts and parts[-1] else name
+    namespace, slash, own = name.rpartition("/")
+    parts = [part for part, _ in split_name(own)]
+    return f"{namespace}{slash}{format_name([*parts[:-1], bigquery_table(parts[-1])])}" if parts and parts[-1] else name
 
 
 def _shards(text: str) -> str | None:

@@ -67,8 +67,8 @@ def _file_named(resolver: Resolver, node: exp.Expr) -> str | None:
     start = name.meta.get("start")
     if start is None or schema is not None:
         return None
-    if resolver.text[start : start + 1] == "'":  # no dialect names tables so
-        return str(text)
+    if resolver.text[start : start + 1] == "'":  # SQLite's tables may be named so, without a slash
+        return str(text) if dialect.reads_files_by_string or "/" in text else None
     # DuckDB's catalog keeps `'a.csv'` as `"a.csv"`, which is a table where there is one of this name.
     may_be_file = dialect.reads_files_by_string and _DATA_FILE.search(text)
     return str(text) if may_be_file and not resolver.knows_table(node) else None

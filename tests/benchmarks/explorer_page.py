@@ -1,4 +1,4 @@
-"""The explorer's page in a real Chromium, over an embedded store of 5,000 tables and 100,000 columns.
+"""The explorer's page in a real Chromium, over 5,000 tables and 100,000 columns in an embedded store and in Neo4j.
 
 `first_picture`: from an empty browser to a drawn picture of a column. `explore_step`: from a press on *Explore* to the
 cards that it adds. `pan`: frames a second while the largest picture of up to 300 cards, of what depends on some
@@ -18,7 +18,7 @@ from urllib.parse import quote
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from tests.benchmarks._layered_graph import LayeredGraph
-from tests.benchmarks._layered_stores import embedded_path
+from tests.benchmarks._layered_stores import embedded_path, running_neo4j
 from tests.cli.test_serve_command import served
 
 ON_REQUEST = True
@@ -77,6 +77,14 @@ def run() -> dict[str, Any]:
             }
         with served("--store", str(embedded_path(LARGE)), "--read-only") as (address, _):
             figures["overview_of_200000"] = _overview(browser, address)
+        with running_neo4j(ESTATE) as server:
+            login = {"LINEAGE_NEO4J_USER": server.user, "LINEAGE_NEO4J_PASSWORD": server.password}
+            with served("--store", server.bolt_uri, environment=login) as (address, _):
+                figures["on_neo4j"] = {
+                    "first_picture": _first_picture(browser, address),
+                    "explore_step": _explored(browser, address),
+                    "overview": _overview(browser, address),
+                }
         browser.close()
     return figures
 

@@ -28,7 +28,7 @@ from lineage.model.batch import LineageBatch
 from lineage.store import open_store
 from lineage.store.graph.schema import LABELS, RELATIONSHIPS, by_kind
 from lineage.store.graph.writing.changes import count_changes, difference
-from lineage.store.neo4j.backend import for_rows, with_times
+from lineage.store.neo4j.transaction import for_rows, with_times
 from lineage.store.planning.chunking.chunks import BatchPart, whole_batch
 from lineage.store.planning.graph_state import GraphState
 from lineage.store.planning.intake import resolve_intake

@@ -59,6 +59,7 @@ SAME_MODULE = {
     "sources": "the SQL texts of a script; the files that contain them",
     "statement": "the model; the tokens of one as rewrites see them",
     "statements": "of SQL, in scripts; of the stores; of SQLite",
+    "transaction": "of each store",
     "usage": "the model, the traversal, the command, the GraphQL type",
 }
 """Module names that occur in several packages, and their meaning there."""

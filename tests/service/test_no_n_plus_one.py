@@ -10,7 +10,7 @@ from unittest.mock import patch
 import pytest
 
 from lineage.store import GraphStore
-from lineage.store.neo4j.backend import Neo4jTransaction
+from lineage.store.neo4j.transaction import Neo4jTransaction
 from lineage.store.sqlite.transaction import SqliteTransaction
 from lineage_graphql.settings import Limits, Settings
 from tests.service.running import Service, running

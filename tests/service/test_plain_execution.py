@@ -27,6 +27,9 @@ DOCUMENTS = [
     '{ search(text: "mail") { nodes { score node { __typename ... on Node { id } ... on Column { key } } } } }',
     "{ diagnostics { nodes { code severity message span { line column } } } service { version } }",
     '{ columns: search(text: "no such", types: [COLUMN]) { totalCount } }',
+    '{ adjacent(of: ["users"], direction: DOWNSTREAM) { nodes { ... on Column { key facts { tags } table { key facts '
+    "{ owner } } } ... on Table { key facts { source } } } edges { kind } jobs { key observations reads { key } } } }",
+    '{ subgraph(columns: ["users.email"]) { nodes { __typename ... on Column { table { name } } } } }',
     '{ paths(from: "users.email", to: "staged.mail") { __typename } }',
 ]
 

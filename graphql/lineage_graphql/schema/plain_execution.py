@@ -1,8 +1,9 @@
 """Execution of GraphQL that takes plain values from objects at once, without a call of the library for each field.
 
-An answer has thousands of fields that are attributes of our own objects: no resolver, no arguments. For a selection of
-only such fields a function is made, once for a document, that turns an object into a dictionary. Whatever is not as
-its type says is left to the library, which reports it.
+An answer has thousands of fields that are attributes of our own objects, or methods without arguments. For a selection
+of only such fields a function is made, once for a document, that turns an object into a dictionary. A field that is
+awaited is one of them where its object has what was read before, as `loaded_` and its name. Whatever is not as its type
+says is left to the library, which reports it.
 """
 
 from __future__ import annotations
@@ -88,8 +89,10 @@ class PlainExecution(StrawberryGraphQLCoreExecutionContext):
             field = self.schema.get_field(of, node.name.value)
             if field is None or field.args or node.arguments or any(one.defer_usage for one in details):
                 raise _NotPlainError
-            attributes.append(_attribute(field))
-            makers.append(self._value(field.type, details))
+            attribute, is_method = _attribute(of, field)
+            make = self._value(field.type, details)
+            attributes.append(attribute)
+            makers.append(_of_method(make) if is_method else make)
         if not names:  # all fragments are of other types
             return lambda _: {}
         if len(names) == 1:
@@ -134,12 +137,24 @@ def _object_of_one(name: str, attribute: str, make: _Make) -> _Make:
     return lambda value: {name: make(get(value))}
 
 
-def _attribute(field: GraphQLField) -> str:
-    """Return the name of the attribute that a field without a resolver of its own shows."""
+def _of_method(make: _Make) -> _Make:
+    return lambda method: make(method())
+
+
+def _attribute(of: GraphQLObjectType, field: GraphQLField) -> tuple[str, bool]:
+    """Return the name of the attribute that holds a field's value, and whether it is a method that returns it."""
     own = field.extensions.get("strawberry-definition")
-    if not isinstance(own, StrawberryField) or own.base_resolver is not None or own.extensions:
+    if not isinstance(own, StrawberryField) or own.extensions:
         raise _NotPlainError
-    return own.python_name
+    resolver = own.base_resolver
+    if resolver is None:
+        return own.python_name, False
+    if not resolver.is_async and resolver.info_parameter is None:
+        return own.python_name, True
+    loaded = f"loaded_{own.python_name}"
+    if loaded not in of.extensions["strawberry-definition"].origin.__dataclass_fields__:
+        raise _NotPlainError
+    return loaded, False
 
 
 def _leaf(of: Any) -> _Make:

@@ -7,9 +7,9 @@ stripes do not wait for each other: a version has the number of the last one of 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, LiteralString, Protocol
 
-from neo4j import ManagedTransaction, Record, Session
+from neo4j import ManagedTransaction, Record, Result, Session
 
 from lineage.model.names import is_column_key
 from lineage.store.graph.graph_changes import KEPT, MOST, deleted_graph_nodes, touched
@@ -20,14 +20,21 @@ from lineage.store.neo4j.commit_counters import ABANDONED_SECONDS
 from lineage.store.planning.chunking.chunks import LOCK_STRIPES
 from lineage.store.values import Direction
 
-__all__ = ["Neo4jLiveGraph", "record_change", "settled_version", "touched_by"]
+__all__ = ["Neo4jLiveGraph", "Statements", "record_change", "settled_version", "touched_by"]
 
 _SPAN = 10**12
 """More commits than a stripe will have."""
 _PLACES = {"stripes": str(LOCK_STRIPES), "abandoned": str(ABANDONED_SECONDS * 1000)}
 
 
-def touched_by(managed: ManagedTransaction, changes: Changes) -> set[str]:
+class Statements(Protocol):
+    """What runs statements: a transaction, or each in one of its own."""
+
+    def run(self, query: LiteralString, parameters: dict[str, Any] | None = None, **named: Any) -> Result:
+        """Run a statement."""
+
+
+def touched_by(managed: Statements, changes: Changes) -> set[str]:
     """Return the keys of what traversals follow and these changes will change; call it before they are written."""
     keys = touched(changes)
     deleted = deleted_graph_nodes(changes)
@@ -117,5 +124,5 @@ def _by_label(keys: Iterable[str]) -> list[tuple[str, list[str]]]:
     return [(label, of) for label, of in (("`Column`", columns), ("`Table`", tables)) if of]
 
 
-def _run(managed: ManagedTransaction, name: str, names: dict[str, str], **parameters: Any) -> list[Record]:
+def _run(managed: Statements, name: str, names: dict[str, str], **parameters: Any) -> list[Record]:
     return list(managed.run(own_query("neo4j", name, **names), parameters))

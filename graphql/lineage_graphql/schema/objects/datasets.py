@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Collection
 from datetime import date, datetime
 from typing import TYPE_CHECKING, Annotated
 
@@ -10,7 +12,7 @@ import strawberry
 from lineage import traversal
 from lineage.model.batch import JobKind
 from lineage.model.facts import facts_from
-from lineage.model.names import is_column_key
+from lineage.model.names import dataset_of, is_column_key
 from lineage.model.statement import DatasetKind
 from lineage.store.page_requests import JobFilter, PageRequest
 from lineage.store.values import Direction, StoredColumn, StoredDataset, StoredJob
@@ -49,6 +51,7 @@ __all__ = [
     "TableOrColumn",
     "column_of",
     "node_of",
+    "nodes_of",
     "table_of",
 ]
 
@@ -224,9 +227,11 @@ class Column(Node):
     tags: list[str] = doc_field("Tags set by stewards.")
     stored_facts: strawberry.Private[str | None]
     aliases: list[str] = doc_field("Earlier paths, before renames.")
+    loaded_table: strawberry.Private[Table | None] = None
+    """Its table, if that was read with it."""
 
     @classmethod
-    def of(cls, stored: StoredColumn) -> Column:
+    def of(cls, stored: StoredColumn, table: Table | None = None) -> Column:
         """Return the GraphQL object of a column."""
         return cls(
             id=global_id(NodeKind.COLUMN, stored.key),
@@ -242,6 +247,7 @@ class Column(Node):
             tags=list(stored.tags),
             stored_facts=stored.facts,
             aliases=list(stored.aliases),
+            loaded_table=table,
         )
 
     @strawberry.field(description="What sources state of it, such as a dbt project: documentation, tests, ….")
@@ -252,7 +258,7 @@ class Column(Node):
     @strawberry.field(description="Its table.")
     async def table(self, info: LineageInfo) -> Table:
         """Return its table."""
-        return await table_of(info, self.table_key)
+        return self.loaded_table or await table_of(info, self.table_key)
 
     @strawberry.field(
         description="Number of columns and tables one hop upstream: those with an edge into it, its fields or parents."
@@ -427,3 +433,24 @@ async def node_of(info: LineageInfo, key: str) -> Column | Table:
         LookupError: the graph has no such node.
     """
     return await (column_of if is_column_key(key) else table_of)(info, key)
+
+
+async def nodes_of(info: LineageInfo, keys: Collection[str]) -> list[Column | Table]:
+    """Return the columns and tables of some keys, in their order; columns with their tables.
+
+    Raises:
+        LookupError: the graph lacks one of them.
+    """
+    loaders = info.context.loaders
+    columns, tables = await asyncio.gather(
+        loaders.columns.load_many([key for key in keys if is_column_key(key)]),
+        loaders.datasets.load_many(list(dict.fromkeys(map(dataset_of, keys)))),
+    )
+    found: dict[str, Column | Table] = {}
+    table_by_key = {one.key: Table.of(one) for one in tables if one}
+    found |= table_by_key
+    found |= {one.key: Column.of(one, table_by_key.get(one.dataset)) for one in columns if one}
+    for key in keys:
+        if key not in found:
+            raise LookupError(f"no {'column' if is_column_key(key) else 'table'} {key}")
+    return [found[key] for key in keys]

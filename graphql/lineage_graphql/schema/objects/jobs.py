@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Self, TypeVar
 
@@ -252,15 +253,10 @@ class Job(Node):
     first_seen: datetime = doc_field("Time of the first observation.")
     last_seen: datetime = doc_field("Time of the latest observation.")
     retired_at: datetime | None = doc_field("Time at which its source no longer contained it; null if it is live.")
-    observations: Long = doc_field("Number of executions in the ingested logs.")
-    mean_seconds: float | None = doc_field("Mean duration of an execution in seconds, if known.")
-    read_keys: strawberry.Private[tuple[str, ...]]
-    written_keys: strawberry.Private[tuple[str, ...]]
 
     @classmethod
     def of(cls, stored: StoredJob) -> Job:
         """Return the GraphQL object of a job."""
-        mean = stored.mean_duration_us
         return cls(
             id=global_id(NodeKind.JOB, stored.key),
             key=strawberry.ID(stored.key),
@@ -276,23 +272,32 @@ class Job(Node):
             first_seen=stored.first_seen,
             last_seen=stored.last_seen,
             retired_at=stored.retired_at,
-            observations=Long(stored.observations),
-            mean_seconds=None if mean is None else mean / 1_000_000,
-            read_keys=stored.reads,
-            written_keys=stored.writes,
         )
+
+    @strawberry.field(description="Number of executions in the ingested logs.")
+    async def observations(self, info: LineageInfo) -> Long:
+        """Return the number of its executions."""
+        found = await info.context.loaders.job_runs.load(self.key)
+        return Long(found.observations if found else 0)
+
+    @strawberry.field(description="Mean duration of an execution in seconds, if known.")
+    async def mean_seconds(self, info: LineageInfo) -> float | None:
+        """Return the mean duration of an execution."""
+        found = await info.context.loaders.job_runs.load(self.key)
+        mean = found.mean_duration_us if found else None
+        return None if mean is None else mean / 1_000_000
 
     @strawberry.field(description="Tables that it reads.")
     async def reads(self, info: LineageInfo) -> list[Table]:
         """Return the tables that it reads."""
-        found = await info.context.loaders.datasets.load_many(list(self.read_keys))
-        return [Table.of(one) for one in found if one]
+        found = await info.context.loaders.job_runs.load(self.key)
+        return await _tables(info, found.reads if found else ())
 
     @strawberry.field(description="Tables that it writes.")
     async def writes(self, info: LineageInfo) -> list[Table]:
         """Return the tables that it writes."""
-        found = await info.context.loaders.datasets.load_many(list(self.written_keys))
-        return [Table.of(one) for one in found if one]
+        found = await info.context.loaders.job_runs.load(self.key)
+        return await _tables(info, found.writes if found else ())
 
     @strawberry.field(description="Live edges, ordered by target and source.")
     async def edges(
@@ -314,6 +319,11 @@ class Job(Node):
         """Return the users with the most executions."""
         users = await info.context.loaders.users_of_job.load(self.key)
         return top_users(info, users) if users else []
+
+
+async def _tables(info: LineageInfo, keys: Sequence[str]) -> list[Table]:
+    found = await info.context.loaders.datasets.load_many(list(keys))
+    return [Table.of(one) for one in found if one]
 
 
 async def job_of(info: LineageInfo, key: str) -> Job | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Collection, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
@@ -17,10 +16,10 @@ from lineage.store.protocol import GraphStore
 from lineage.store.values import Direction, StoredEdge
 from lineage.traversal.lineage_reader import columns_at
 from lineage_graphql.access.roles import Role
-from lineage_graphql.context import LineageInfo
+from lineage_graphql.context import Context, LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.fields import Long, argument, doc_field, in_utc, some_of
-from lineage_graphql.schema.objects.datasets import TableOrColumn, node_of
+from lineage_graphql.schema.objects.datasets import TableOrColumn, nodes_of
 from lineage_graphql.schema.objects.jobs import Job, LineageEdge
 from lineage_graphql.schema.traversals.starts import find_keys
 from lineage_graphql.schema.traversals.traversal import AsOf, Kinds
@@ -62,7 +61,7 @@ class Adjacent:
     @strawberry.field(description="Both ends of each edge, by key.")
     async def nodes(self, info: LineageInfo) -> list[TableOrColumn]:
         """Return both ends of each edge."""
-        return list(await asyncio.gather(*(node_of(info, key) for key in self.node_keys)))
+        return list(await nodes_of(info, self.node_keys))
 
     @strawberry.field(description="The jobs of the edges, by key.")
     async def jobs(self, info: LineageInfo) -> list[Job]:
@@ -97,11 +96,11 @@ class AdjacentQueries:
         if not 1 <= max_edges <= _MAX_EDGES:
             raise RefusedError(ErrorCode.BAD_ARGUMENT, f"maxEdges is {max_edges}; it must be 1 to {_MAX_EDGES}")
         wanted = some_of("kinds", kinds) or tuple(EdgeKind)
-        find = find_keys(info.context, of)
         at = in_utc(as_of) if as_of else None
+        keys = await find_keys(info.context, of)
+        question = _HopQuestion(keys, await _with_columns(info.context, keys, at), direction, wanted, at)
 
         def work(store: GraphStore) -> _EdgesAround:
-            question = _HopQuestion(find(store), direction, wanted, at)
             return _around(store, question) if within is None else _within(store, question, frozenset(within))
 
         found: _EdgesAround = await info.context.ask(work)
@@ -129,15 +128,11 @@ class _EdgesAround(NamedTuple):
 @dataclass(frozen=True)
 class _HopQuestion:
     keys: Collection[str]
+    nodes: Collection[str]
+    """The keys, and those of the columns of tables among them."""
     direction: Direction
     kinds: Collection[EdgeKind]
     as_of: datetime | None
-
-    def nodes(self, store: GraphStore) -> list[str]:
-        """Return the keys, and those of the columns of tables among them."""
-        tables = [key for key in self.keys if not is_column_key(key)]
-        columns = [column.key for column in columns_at(store, tables, self.as_of)] if tables else []
-        return sorted({*self.keys, *columns})
 
     def counts(self, ends: Mapping[str, Set[T]]) -> dict[str, int]:
         """Return the number of ends by the keys that were asked about: a table has those of its columns."""
@@ -148,10 +143,19 @@ class _HopQuestion:
         return {key: len(far) for key, far in found.items()}
 
 
+async def _with_columns(context: Context, keys: Collection[str], as_of: datetime | None) -> list[str]:
+    tables = [key for key in keys if not is_column_key(key)]
+    if as_of is None:  # the fields of a query share what is read
+        columns = [one for some in await context.loaders.columns_of.load_many(tables) for one in some]
+    else:
+        columns = await context.ask(lambda store: columns_at(store, tables, as_of))
+    return sorted({*keys, *(column.key for column in columns)})
+
+
 def _around(store: GraphStore, asked: _HopQuestion) -> _EdgesAround:
     ends: dict[str, set[str]] = {}
     edges: dict[tuple[str, ...], StoredEdge] = {}
-    for hop in store.expand(asked.nodes(store), asked.direction, kinds=asked.kinds, as_of=asked.as_of):
+    for hop in store.expand(asked.nodes, asked.direction, kinds=asked.kinds, as_of=asked.as_of):
         edge = hop.edge
         end = edge.target if asked.direction is Direction.DOWNSTREAM else edge.source
         if end != hop.via:
@@ -167,10 +171,9 @@ def _within(store: GraphStore, asked: _HopQuestion, within: Set[str]) -> _EdgesA
 
     A column that is used everywhere has thousands of edges, of which a picture shows a few.
     """
-    nodes = asked.nodes(store)
 
     def count(explorer: Explorer) -> tuple[_EdgesAround, set[tuple[str, str]]]:
-        numbers = explorer.begin(*_by_kind(nodes))
+        numbers = explorer.begin(*_by_kind(asked.nodes))
         explorer.load(numbers.values())
         inside = {number: key for key, number in explorer.numbers(*_by_kind(within)).items()}
         ends: dict[str, set[int]] = {}

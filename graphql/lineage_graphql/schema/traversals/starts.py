@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -67,23 +68,25 @@ def find_starts(
     return find
 
 
-def find_keys(context: Context, of: Sequence[str]) -> Callable[[GraphStore], list[str]]:
-    """Return a function that finds the keys of columns and tables in a store, without duplicates, in this order.
+async def find_keys(context: Context, of: Sequence[str]) -> list[str]:
+    """Return the keys of columns and tables, each given by key or name, without duplicates, in this order.
 
     Raises:
         RefusedError: none is given, or more than the limit.
+        NameLookupError: nothing or several things have a name.
     """
     named = some_of("of", of)
     most = context.limits.page
     if len(named) > most:
         raise RefusedError.over_limit("page", most, len(named), "give fewer columns and tables")
-
-    def find(store: GraphStore) -> list[str]:
-        known = {column.key for column in store.columns_by_key([text for text in named if is_column_key(text)])}
-        known |= {table.key for table in store.datasets([text for text in named if not is_column_key(text)])}
-        return list(dict.fromkeys(text if text in known else resolve(store, text).key for text in named))
-
-    return find
+    found = await asyncio.gather(
+        context.loaders.columns.load_many([text for text in named if is_column_key(text)]),
+        context.loaders.datasets.load_many([text for text in named if not is_column_key(text)]),
+    )
+    known = {one.key for some in found for one in some if one}
+    names = [text for text in named if text not in known]
+    resolved = await context.ask(lambda store: {text: resolve(store, text).key for text in names}) if names else {}
+    return list(dict.fromkeys(resolved.get(text, text) for text in named))
 
 
 def _target(key: str, name: str) -> Target:

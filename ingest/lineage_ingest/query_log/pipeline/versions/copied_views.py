@@ -41,9 +41,8 @@ def state_past_views(
             dropped[change.dataset] = max(change.at, dropped.get(change.dataset, change.at))
     if keys.plain and not dropped:
         return
-    views = _Views(
-        _edges_into_views(jobs, keys, earlier, before_at, is_view), keys, dropped, ColumnNames(changes), columns
-    )
+    edges = _edges_into_views(jobs, keys, earlier, before_at, is_view)
+    views = _Views(edges, keys, dropped, ColumnNames(changes), columns, _defined_at(jobs))
     for job in jobs:
         first, last = job.record.first_seen, job.record.last_seen
         at = job.began if job.began < first else last  # in a session block, an earlier part may have read it
@@ -58,6 +57,15 @@ def state_past_views(
             job.state(edge)
         behind = {dataset_of(edge.source) for edge in made}
         job.record = replace(job.record, reads=tuple(sorted({*job.record.reads, *(behind - passed)})))
+
+
+def _defined_at(jobs: Iterable[StatingJob]) -> dict[str, datetime]:
+    """Return when the log first defines each table and view that it defines."""
+    found: dict[str, datetime] = {}
+    for job in jobs:
+        for key in job.record.writes if job.record.kind.defines_output else ():
+            found[key] = min(job.record.first_seen, found.get(key, job.record.first_seen))
+    return found
 
 
 def _within(datasets: Collection[str]) -> Callable[[str], bool]:
@@ -99,8 +107,10 @@ class _Views:
         dropped: Mapping[str, datetime],
         names: ColumnNames,
         columns: Callable[[str], Sequence[str]],
+        defined_at: Mapping[str, datetime],
     ) -> None:
         self._columns = columns
+        self._defined_at = defined_at
         self._edges = edges
         self._keys = keys
         self._dropped = dropped
@@ -109,6 +119,7 @@ class _Views:
 
     def has_changed(self, view: str, at: datetime, seen: frozenset[str] = frozenset()) -> bool:
         """Return whether a view had other sources at a time than at the end of the log."""
+        at = self._when_there(view, at)
         return view not in seen and any(
             self._keys.is_gone(source)
             or not self._keys.is_one_table(self._then(view, source, at), source)
@@ -129,11 +140,16 @@ class _Views:
 
     def edges_at(self, view: str, at: datetime) -> Iterable[EdgeRecord]:
         """Yield the edges into a view as of a time."""
+        at = self._when_there(view, at)
         for edge, named_at in self._edges[view]:
             own = self._names.edge_at(edge, named_at, at)
             source = dataset_of(own.source)
             then = self._then(view, source, at)
             yield replace(own, source=self._column_then(own.source, source, then))
+
+    def _when_there(self, view: str, at: datetime) -> datetime:
+        """Return a time, or that of the view's definition if it is later: nothing has read the view before."""
+        return max(at, self._defined_at.get(view, at))
 
     def _column_then(self, key: str, source: str, then: str) -> str:
         """Return the column that a view read when the source's name referred to `then`: by name, else by position."""

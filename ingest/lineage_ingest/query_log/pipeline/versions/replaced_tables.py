@@ -66,7 +66,7 @@ def mark_replaced_tables(
             if not (
                 same.lasts(next_one[key])
                 and same.now(edges[key]) <= same.now(edges[next_one[key]])
-                and (not edges[key] or set(columns(key)) <= set(columns(next_one[key])) or not columns(next_one[key]))
+                and (set(columns(key)) <= set(columns(next_one[key])) or not columns(next_one[key]))
             )
         }
         same.tables -= replaced

@@ -51,8 +51,11 @@ def with_earlier_sources(store: GraphStore, batch: LineageBatch) -> Iterator[Lin
         store.apply(LineageBatch(run, changes=renames))
     gone: set[str] = set()
     wrote = _edges_by_target(batch, names) if drops else {}
+    before = moves[0].at - _MOMENT if moves else TODAY
+    # A log that is ingested again drops what its own renames have moved in the store.
+    moved = NamesOverTime.of((), store.dataset_changes(before, TODAY) if drops and moves else ())
     for change in sorted(drops, key=lambda one: (one.at, one.dataset, one.column or "")):
-        drop = replace(change, dataset=_name_before(change, moves))
+        drop = replace(change, dataset=moved.today(_name_before(change, moves), before))
         if drop.column is None:
             gone.add(drop.dataset)
         keys = _keys(store, drop, names)

@@ -263,3 +263,29 @@ def _into(store: GraphStore, column: str, day: int) -> set[str]:
     keys = [one.key for one in store.columns(datasets) if _short(one.key) == column]
     hops = store.expand(keys, Direction.UPSTREAM, as_of=AT + timedelta(seconds=(day + 1) * _DAY - 1))
     return {_short(hop.edge.source) for hop in hops if hop.edge.target in keys and "#" in hop.edge.source}
+
+
+def test_a_log_that_swaps_two_tables_and_replaces_one_is_ingested_again(tmp_path: Path) -> None:
+    made = [
+        "CREATE TABLE u AS SELECT p FROM v",
+        "CREATE TABLE g AS SELECT p AS y FROM u",
+        "CREATE TABLE f AS SELECT x AS o FROM b",
+        "CREATE TABLE h AS SELECT o FROM f",
+    ]
+    moved = [
+        "ALTER TABLE f RENAME TO aside",
+        "ALTER TABLE u RENAME TO f",
+        "ALTER TABLE aside RENAME TO u",
+        "CREATE OR REPLACE TABLE u AS SELECT p AS o1 FROM f",
+    ]
+    with open_store(tmp_path / "s.db") as store:
+        ingested(store, [Ran(text, "s", at) for at, text in enumerate(made)], "duckdb")
+        for _ in range(3):
+            ingested(store, [Ran(text, "s", 1_000 + at) for at, text in enumerate(moved)], "duckdb")
+            found = {" ".join(edge.replace("duckdb/", "").split()[:3]) for edge in edges(store) if "CONTRIB" in edge}
+            assert found == {
+                "v#p CONTRIBUTES f#p",
+                "f#p CONTRIBUTES g#y",
+                "f#p CONTRIBUTES u#o1",
+                "b#x CONTRIBUTES h#o",
+            }

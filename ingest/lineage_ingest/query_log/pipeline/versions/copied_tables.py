@@ -15,7 +15,14 @@ from lineage_ingest.batch.column_names import ColumnNames
 from lineage_ingest.batch.composition import DECLARES, edges_past
 from lineage_ingest.query_log.pipeline.versions.version_keys import VersionKeys
 
-__all__ = ["StatingJob", "declared_by", "filled_elsewhere", "state_past_columns", "state_past_versions"]
+__all__ = [
+    "StatingJob",
+    "declared_by",
+    "declared_only",
+    "filled_elsewhere",
+    "state_past_columns",
+    "state_past_versions",
+]
 
 
 class StatingJob(Protocol):
@@ -166,9 +173,14 @@ def declared_by(jobs: Iterable[StatingJob]) -> frozenset[str]:
 def filled_elsewhere(jobs: Iterable[StatingJob]) -> frozenset[str]:
     """Return the tables that are created without a query, read, and filled by none of these jobs."""
     jobs = list(jobs)
+    return declared_only(jobs) & {key for job in jobs for key in job.record.reads}
+
+
+def declared_only(jobs: Iterable[StatingJob]) -> frozenset[str]:
+    """Return the tables that are created without a query, and filled by none of these jobs."""
+    jobs = list(jobs)
     filled = {key for job in jobs if not _fills_nothing(job.record) for key in job.record.writes}
-    read = {key for job in jobs for key in job.record.reads}
-    return (declared_by(jobs) & read) - filled
+    return declared_by(jobs) - filled
 
 
 def _fills_nothing(record: JobRecord) -> bool:

@@ -16,7 +16,7 @@ from lineage.model.statement import ChangeKind
 from lineage_ingest.batch.column_names import ColumnNames
 from lineage_ingest.batch.composition import edges_past
 from lineage_ingest.query_log.pipeline.earlier import Earlier
-from lineage_ingest.query_log.pipeline.versions.copied_tables import StatingJob
+from lineage_ingest.query_log.pipeline.versions.copied_tables import StatingJob, declared_only
 from lineage_ingest.query_log.pipeline.versions.version_keys import VersionKeys
 
 __all__ = ["state_past_views"]
@@ -42,7 +42,7 @@ def state_past_views(
     if keys.plain and not dropped:
         return
     edges = _edges_into_views(jobs, keys, earlier, before_at, is_view)
-    views = _Views(edges, keys, dropped, ColumnNames(changes), columns, _defined_at(jobs))
+    views = _Views(edges, keys, dropped, ColumnNames(changes), columns, _defined_at(jobs), declared_only(jobs))
     for job in jobs:
         first, last = job.record.first_seen, job.record.last_seen
         at = job.began if job.began < first else last  # in a session block, an earlier part may have read it
@@ -108,7 +108,9 @@ class _Views:
         names: ColumnNames,
         columns: Callable[[str], Sequence[str]],
         defined_at: Mapping[str, datetime],
+        declared: Collection[str],
     ) -> None:
+        self._declared = declared
         self._columns = columns
         self._defined_at = defined_at
         self._edges = edges
@@ -139,13 +141,15 @@ class _Views:
         return frozenset(changed_views)
 
     def edges_at(self, view: str, at: datetime) -> Iterable[EdgeRecord]:
-        """Yield the edges into a view as of a time."""
+        """Yield the edges into a view as of a time, but those that it still has, of sources that nothing is behind."""
         at = self._when_there(view, at)
         for edge, named_at in self._edges[view]:
             own = self._names.edge_at(edge, named_at, at)
             source = dataset_of(own.source)
             then = self._then(view, source, at)
-            yield replace(own, source=self._column_then(own.source, source, then))
+            key = self._column_then(own.source, source, then)
+            if then not in self._declared or self._keys.key(key) != self._keys.key(own.source):
+                yield replace(own, source=key)
 
     def _when_there(self, view: str, at: datetime) -> datetime:
         """Return a time, or that of the view's definition if it is later: nothing has read the view before."""

@@ -15,7 +15,7 @@ from lineage.store.errors import StoreWriteError
 from lineage.store.exploring import Explorer, View
 from lineage.store.graph.backend import Backend, EndMissingError, Transaction
 from lineage.store.graph.contents import count_contents, holds_anything, recorded_contents
-from lineage.store.graph.reading import lists, pages, reads, search
+from lineage.store.graph.reading import lists, pages, reads, search, table_feeds
 from lineage.store.graph.reading.dump import dump_graph
 from lineage.store.graph.reading.known_names import load_names
 from lineage.store.graph.schema import Changes
@@ -244,10 +244,10 @@ class CypherStore:
         return self._backend.live_graph(work, whole=whole)
 
     steps = _reading(reads.steps)
-    feeds = _reading(reads.feeds)
-    fed_tables = _reading(reads.fed_tables)
-    feed_keys = _reading(reads.feed_keys)
-    feeds_by_columns = _reading(reads.feeds_by_columns)
+    feeds = _reading(table_feeds.feeds)
+    fed_tables = _reading(table_feeds.fed_tables)
+    feed_keys = _reading(table_feeds.feed_keys)
+    feeds_by_columns = _reading(table_feeds.feeds_by_columns)
     jobs = _reading(reads.jobs)
     runs = _reading(reads.runs)
     diagnostics = _reading(reads.diagnostics)

@@ -17,6 +17,7 @@ from lineage.model.namespaces import dialect_of, scheme_of
 from lineage.model.statement import DatasetKind
 from lineage.model.usage import UserCounts, latest
 from lineage.store.graph.backend import Row, Transaction
+from lineage.store.graph.reading.edge_rows import at_time, edge_rows, edge_types, is_valid, when_valid
 from lineage.store.graph.reading.live_edges import date_live
 from lineage.store.graph.records import (
     column_from,
@@ -32,13 +33,12 @@ from lineage.store.graph.records import (
     writes_from,
 )
 from lineage.store.graph.schema import RELATIONSHIPS
-from lineage.store.graph.statements import NamedStatement, query
+from lineage.store.graph.statements import query
 from lineage.store.planning.graph_state import EdgeType, JobOutput, RunUsage, Seen
-from lineage.store.planning.validity import Period, holds_at
+from lineage.store.planning.validity import Period
 from lineage.store.values import (
     ColumnHead,
     Direction,
-    FeedKey,
     Hop,
     LiveDataset,
     SchemaCount,
@@ -46,7 +46,6 @@ from lineage.store.values import (
     StoredDataset,
     StoredDiagnostic,
     StoredEdge,
-    StoredFeed,
     StoredJob,
     StoredRun,
     StoredStep,
@@ -64,10 +63,6 @@ __all__ = [
     "edge_from",
     "edges_of_pairs",
     "expand",
-    "fed_tables",
-    "feed_keys",
-    "feeds",
-    "feeds_by_columns",
     "job_keys",
     "jobs",
     "live_datasets",
@@ -196,13 +191,13 @@ def expand(
     if not relations:
         return []
     if direction is Direction.DOWNSTREAM:
-        rows = _edges(transaction, "out_of_column", reached, relations, as_of)
+        rows = edge_rows(transaction, "out_of_column", reached, relations, as_of)
         if EdgeType.REFERENCES in relations:
-            rows += _edges(transaction, "out_of_dataset", datasets, [EdgeType.REFERENCES], as_of)
+            rows += edge_rows(transaction, "out_of_dataset", datasets, [EdgeType.REFERENCES], as_of)
     else:
-        rows = _edges(transaction, "into_column", reached, relations, as_of)
+        rows = edge_rows(transaction, "into_column", reached, relations, as_of)
         if EdgeType.REFERENCES in relations:
-            rows += _edges(transaction, "into_dataset", datasets, [EdgeType.REFERENCES], as_of)
+            rows += edge_rows(transaction, "into_dataset", datasets, [EdgeType.REFERENCES], as_of)
     edges = date_live(transaction, [edge_from(row) for row in rows])
     hops = [Hop(via, edge) for row, edge in zip(rows, edges, strict=True) for via in reached[row["asked"]]]
     return sorted(hops, key=_hop_order)
@@ -222,13 +217,13 @@ def edges_of_pairs(
         labelled[_label(source), _label(target)].append({"source": source, "target": target})
     found: list[StoredEdge] = []
     for ends, rows in labelled.items():
-        types = _types([one for one in relations if ends in RELATIONSHIPS[one].ends], as_of)
+        types = edge_types([one for one in relations if ends in RELATIONSHIPS[one].ends], as_of)
         if types:
             statement = query("edges_of_pairs", **{"from": ends[:1]}, to=ends[1:], types=types)
             found += [
                 edge_from(row)
                 for row in transaction.read(statement, rows)
-                if as_of is None or _is_valid(row["e"], as_of)
+                if as_of is None or is_valid(row["e"], as_of)
             ]
     return sorted(
         date_live(transaction, found), key=lambda edge: (edge.source, edge.target, edge.kind, edge.job, edge.valid_from)
@@ -241,14 +236,14 @@ def steps(
     """Return the edges of these pairs of columns or datasets, job by job, sorted."""
     groups: dict[tuple[str, str, EdgeKind], list[dict[str, Any]]] = defaultdict(list)
     for source, target, kind in set(pairs):
-        row = {"source": source, "target": target, **_at(as_of)}
+        row = {"source": source, "target": target, **at_time(as_of)}
         groups[_label(source), _label(target), kind].append(row)
     stored_steps: list[StoredStep] = []
     ended: dict[int, datetime] = {}
     for (label, to, kind), rows in groups.items():
-        types = _types([EdgeType(str(kind))], as_of)
+        types = edge_types([EdgeType(str(kind))], as_of)
         name = "steps" if as_of is None else "steps_then"
-        statement = query(name, **{"from": (label,)}, to=(to,), types=types, when=_when(as_of))
+        statement = query(name, **{"from": (label,)}, to=(to,), types=types, when=when_valid(as_of))
         for row in transaction.read(statement, rows):
             if row.get("until") is not None:
                 ended[len(stored_steps)] = row["until"]
@@ -284,59 +279,6 @@ def _has_other_sql(job: StoredJob | None, until: datetime) -> bool:
 
 def _label(key: str) -> str:
     return "Column" if is_column_key(key) else "Table"
-
-
-def feeds(
-    transaction: Transaction, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
-) -> list[StoredFeed]:
-    """Return one hop of table-level lineage out of or into these datasets."""
-    name = "feeds_out_of" if direction is Direction.DOWNSTREAM else "feeds_into"
-    found = []
-    for row in _edges(transaction, name, set(datasets), [EdgeType.FEEDS], as_of):
-        period = period_from(row["e"])
-        found.append(
-            StoredFeed(row["source"], row["target"], row["e"]["job"], period.start, period.last_seen, period.end)
-        )
-    return sorted(date_live(transaction, found), key=lambda feed: (feed.source, feed.target, feed.job, feed.valid_from))
-
-
-def feed_keys(
-    transaction: Transaction, datasets: Collection[str], direction: Direction, *, as_of: datetime | None = None
-) -> list[FeedKey]:
-    """Return the keys of one hop of table-level lineage out of or into these datasets, sorted."""
-    name = "feed_keys_out_of" if direction is Direction.DOWNSTREAM else "feed_keys_into"
-    statement = query(name, types=_types([EdgeType.FEEDS], as_of), when=_when(as_of))
-    rows = transaction.read(statement, [{"key": key, **_at(as_of)} for key in sorted(set(datasets))])
-    return sorted({FeedKey(row["source"], row["target"], row["job"]) for row in rows})
-
-
-def fed_tables(transaction: Transaction) -> list[tuple[str, str]]:
-    """Return the pairs of tables of which the first feeds the second, each once, in any order."""
-    statement = query("fed_tables", types=_types([EdgeType.FEEDS], None))
-    return [
-        pair for row in transaction.read(statement, [{}]) for pair in zip(row["sources"], row["targets"], strict=True)
-    ]
-
-
-def feeds_by_columns(
-    transaction: Transaction, feeds: Collection[FeedKey], *, as_of: datetime | None = None
-) -> frozenset[FeedKey]:
-    """Return the feeds whose job was fully resolved and has an edge between columns of the two datasets."""
-    rows = transaction.read(query("jobs_resolved"), [{"key": key} for key in sorted({feed.job for feed in feeds})])
-    resolved = {row["job"] for row in rows}
-    jobs_into: dict[str, set[str]] = defaultdict(set)
-    for feed in feeds:
-        if feed.job in resolved:
-            jobs_into[feed.target].add(feed.job)
-    asked = [{"target": target, "jobs": sorted(jobs), **_at(as_of)} for target, jobs in sorted(jobs_into.items())]
-    found: set[FeedKey] = set()
-    for name, relations in (
-        ("stated_between_columns", [EdgeType.CONTRIBUTES, EdgeType.REFERENCES]),
-        ("stated_of_rows", [EdgeType.REFERENCES]),
-    ):
-        statement = query(name, types=_types(relations, as_of), when=_when(as_of))
-        found |= {FeedKey(row["source"], row["target"], row["job"]) for row in transaction.read(statement, asked)}
-    return frozenset(found.intersection(feeds))
 
 
 def jobs(
@@ -446,37 +388,6 @@ def _climb(transaction: Transaction, step: str, keys: Iterable[str]) -> dict[str
             reached.setdefault(key, set()).update(via)
         level = following
     return reached
-
-
-def _edges(
-    transaction: Transaction,
-    name: str,
-    keys: Collection[str],
-    relations: Collection[EdgeType],
-    as_of: datetime | None,
-) -> list[dict[str, Any]]:
-    statement = query(name, types=_types(relations, as_of))
-    rows = transaction.read(statement, [{"key": key} for key in sorted(keys)])
-    return [row for row in rows if as_of is None or _is_valid(row["e"], as_of)]
-
-
-def _types(relations: Collection[EdgeType], as_of: datetime | None) -> tuple[str, ...]:
-    live = tuple(str(relation) for relation in relations)
-    return live if as_of is None else (*live, *(relation.retired for relation in relations))
-
-
-def _when(as_of: datetime | None) -> str | NamedStatement:
-    """Return the condition on an edge `e` for a query as of the time `$at`."""
-    return "" if as_of is None else query("then")
-
-
-def _at(as_of: datetime | None) -> Row:
-    return {} if as_of is None else {"at": as_of}
-
-
-def _is_valid(relationship: Row, at: datetime) -> bool:
-    period = period_from(relationship)
-    return holds_at(period.start, period.end, at)
 
 
 def edge_from(row: Row) -> StoredEdge:

@@ -34,8 +34,8 @@ def mark_replaced_tables(
     """Mark in `keys` which tables the log replaces by others, and which it recreates unchanged.
 
     A table is unchanged if the new table has all edges of the old one, and their sources are unchanged, too. This holds
-    for a table of an earlier log and for one that the log itself creates, however the new one takes its name. One that
-    the log fills has all columns of the old one, too: `columns` returns those of a version, if they are known.
+    for a table of an earlier log and for one that the log itself creates, however the new one takes its name: this one
+    has all columns of the old one, too. `columns` returns those of a version, if they are known.
     """
     made = _created_tables(jobs, keys)
     held = {key for key in keys.gone if keys.holder(key) is not None}
